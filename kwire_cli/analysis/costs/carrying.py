@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field as dataclass_field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.analysis.costs.extremes import extreme
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.errors import EncodeError
 from kwire_cli.message.decoded import LOSSLESS_KEY
@@ -57,9 +58,14 @@ def carried(form: Form, value: Any) -> Carried:
     Keys that no version of the definition has are kept, and so are values that should be an object or list and are
     not. The writer reports both as errors.
     """
+    own, foreign = _values_of_source(form, value)
+    for steps, new in form.assumed.items():
+        own = with_value(own, steps, new)
     walk = _Walk(form)
-    body = walk.struct(form.spec.fields, value, "")
-    return Carried(body, tuple(walk.lost.values()), tuple(walk.filled.values()))
+    body = walk.struct(form.spec.fields, own, "")
+    if form.case:
+        body = extreme(form.layout, body, form.case)
+    return Carried(body, (*foreign, *walk.lost.values()), tuple(walk.filled.values()))
 
 
 def with_value(value: Any, steps: Sequence[str], new: Any) -> Any:
@@ -74,7 +80,7 @@ def with_value(value: Any, steps: Sequence[str], new: Any) -> Any:
     return {**value, name: with_value(value[name], steps[1:], new)} if name in value else value
 
 
-def values_of_source(form: Form, value: Any) -> tuple[Any, tuple[Misfit, ...]]:
+def _values_of_source(form: Form, value: Any) -> tuple[Any, tuple[Misfit, ...]]:
     """Return the values of another definition under the field names of the form, and the values without a field."""
     if form.source is None:
         return value, ()

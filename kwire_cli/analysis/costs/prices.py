@@ -11,8 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.carrying import carried, count_misfits, values_of_source, with_value
-from kwire_cli.analysis.costs.extremes import extreme
+from kwire_cli.analysis.costs.carrying import carried, count_misfits
 from kwire_cli.analysis.costs.forms import GIVEN, Form, written_form
 from kwire_cli.errors import EncodeError
 from kwire_cli.facts.costs.ledger import Ledger
@@ -54,24 +53,12 @@ class Price:
         """Return the number of bytes, or None if the values could not be written."""
         return None if self.spans is None else self.spans.stop - self.spans.start + self.more
 
-    @property
-    def rows(self) -> list[Row]:
-        """Return the bytes by field and kind of leaf. Their sum is the size of the message."""
-        prices = Ledger()
-        self.add_to(prices)
-        return prices.rows()
-
     def add_to(self, ledger: Ledger, times: int = 1) -> None:
         """Add the bytes of a message that occurs `times` times."""
         if self.spans is not None:
             ledger.add_spans(None, "", by_leaf, self.spans, times)
         if self.more:
             ledger.add(None, "_tags", ("tag-count", "tag-count"), times * self.more, 0, 0)
-
-    @property
-    def overhead(self) -> int:
-        """Return the bytes outside the values of fields."""
-        return sum(row.prefix_bytes for row in self.rows)
 
 
 def by_leaf(leaf: Leaf) -> Kinds:
@@ -84,17 +71,13 @@ def price(form: Form, value: Any) -> Price:
 
     The values are in JSON form, records as base64 text.
     """
-    own, foreign = values_of_source(form, value)
-    for steps, new in form.assumed.items():
-        own = with_value(own, steps, new)
-    fit = carried(form, own)
-    lost = (*foreign, *fit.lost)
+    fit = carried(form, value)
     try:
-        data = written_form(form, extreme(form.layout, fit.value, form.case) if form.case else fit.value)
+        data = written_form(form, fit.value)
     except EncodeError as error:
-        return Price(form, lost=lost, filled=fit.filled, refusal=str(error))
+        return Price(form, lost=fit.lost, filled=fit.filled, refusal=str(error))
     spans = form.read(data)
-    return Price(form, spans, lost, fit.filled, more=len(data) - len(spans.data))
+    return Price(form, spans, fit.lost, fit.filled, more=len(data) - len(spans.data))
 
 
 @dataclass(slots=True)

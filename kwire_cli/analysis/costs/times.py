@@ -11,7 +11,6 @@ from timeit import Timer
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.carrying import carried
-from kwire_cli.analysis.costs.extremes import extreme
 from kwire_cli.analysis.costs.forms import written_form
 from kwire_cli.answer import Column, Table
 
@@ -72,8 +71,6 @@ def encode_and_decode(form: Form, value: Any) -> tuple[Callable[[], object], Cal
     Raises EncodeError if the form cannot store the values.
     """
     fitting = carried(form, value).value
-    if form.case:
-        fitting = extreme(form.layout, fitting, form.case)
     data = written_form(form, fitting)
     return lambda: form.layout.build(fitting), lambda: form.read(data)
 
