@@ -75,11 +75,6 @@ class Options(MessageForms, RecordOptions, AdviceOptions, ProposalOptions, Repor
         help="Count the integers, lengths or counts of this field by their bytes.",
     )
 
-    @property
-    def cuts_tables(self) -> bool:
-        """Return whether the tables of the answer have at most --top rows, which is the case for advice."""
-        return self.advise
-
 
 @click.command(name="compare", cls=Command, examples=EXAMPLES)
 @takes(Options)
@@ -105,8 +100,7 @@ def command(environment: Environment, options: Options) -> int:
         refuse(options, PROPOSAL_OPTIONS, "needs --proposal")
         if options.advise:
             refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS, "histogram"), "does not go with --advise")
-            advice = advice_on(environment, options, options.source)
-            return emit(environment, advice_answer(advice, options.top), options)
+            return emit(environment, advice_answer(advice_on(environment, options, options.source)), options)
         refuse(options, ADVICE_OPTIONS, "needs --advise")
         if options.histogram:
             refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS), "does not go with --histogram")

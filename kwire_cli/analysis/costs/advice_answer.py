@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.advice import NEARLY_ALWAYS, TAGGED
 from kwire_cli.analysis.costs.forms import FORMS, GIVEN
@@ -10,7 +10,7 @@ from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from kwire_cli.analysis.costs.advice import Advice, Field, Key, Layers, Split
     from kwire_cli.answer import Block, Row
@@ -20,26 +20,8 @@ SHOWN = 10
 MOST_BARS = 20
 
 
-class Integers(NamedTuple):
-    """The integers of one field: the share of negative values, their bytes now and in each encoding, the form with the
-    fewest bytes, and the bytes that it saves.
-    """
-
-    message: str
-    path: str
-    type: str
-    number: int
-    negative: float
-    bytes: int
-    fixed: int
-    packed: int
-    upacked: int
-    best: str
-    saving: int
-
-
-def integers(advice: Advice) -> list[Integers]:
-    """Return all fields of integers, the largest saving first."""
+def integers(advice: Advice) -> list[Row]:
+    """Return the rows of _INTEGERS, the largest saving first."""
     rows = []
     for (message, path), field in advice.fields.items():
         if field.kind not in ENCODABLE_TYPES or not field.count:
@@ -50,11 +32,9 @@ def integers(advice: Advice) -> list[Integers]:
             encoding = FORMS[best].encoding
             width = f"{encoding}{field.kind.removeprefix('int')}"
             name = best.replace(encoding, width, 1).replace(" and ", " ") if encoding else best
-        negative = advice.negative[message, path] / field.count
-        fixed, packed, upacked = (field.values[encoding] for encoding in OWN_WIDTH)
-        sizes = (field.values[GIVEN], fixed, packed, upacked)
-        counts = (field.kind, field.count, round(negative, 6))
-        rows.append(Integers(message, path, *counts, *sizes, name, field.saving(best)))
+        negative = round(advice.negative[message, path] / field.count, 6)
+        sizes = [field.values[form] for form in (GIVEN, *OWN_WIDTH)]
+        rows.append((message, path, field.kind, field.count, negative, *sizes, name, field.saving(best)))
     return _sorted(rows)
 
 
@@ -92,27 +72,24 @@ _DEFAULTS = (
 _OVERLAY = (*_FIELD, Column("encoding"), Column("elementEncoding"), Column("tag", "id"), Column("taggedVersions"))
 
 
-def advice_answer(advice: Advice, top: int | None = None) -> Answer:
-    """Return the advice with `top` rows of each table."""
-    return Answer("What encodings and tags would save", [*_blocks(advice, top)])
+def advice_answer(advice: Advice) -> Answer:
+    """Return the advice as tables."""
+    return Answer("What encodings and tags would save", [*_blocks(advice)])
 
 
-def _blocks(advice: Advice, top: int | None) -> Iterator[Block]:
-    def table(name: str, columns: Sequence[Column], rows: Sequence[Row], title: str) -> Table:
-        note = f"… and {len(rows) - top} more" if top is not None and len(rows) > top else ""
-        return Table(name, columns, rows[:top], title, shown=SHOWN if top is None else None, note=note)
-
+def _blocks(advice: Advice) -> Iterator[Block]:
     rows = integers(advice)
     yield _facts(advice)
     if advice.split:
         yield _split_facts(advice.split)
-    paying = [(f"{row.message} {row.path}: {row.best}", row.saving) for row in rows[:MOST_BARS] if row.saving > 0]
-    if paying:
-        yield Chart("bars", "What integers would save in their best form", paying)
-    yield table("integers", _INTEGERS, rows, "integers (bytes now, and in each encoding)")
+    bars = [(f"{message} {path}: {best}", saving) for message, path, *_, best, saving in rows[:MOST_BARS] if saving > 0]
+    if bars:
+        yield Chart("bars", "What integers would save in their best form", bars)
+    yield Table("integers", _INTEGERS, rows, "integers (bytes now, and in each encoding)", shown=SHOWN)
     title = "nearly always at their default: as tagged fields they would save"
-    yield table("defaults", _DEFAULTS, taggable(advice.fields), title)
-    yield table("overlay", _OVERLAY, [*_overlay(advice.layers)], "what pays: these fields in another form")
+    yield Table("defaults", _DEFAULTS, taggable(advice.fields), title, shown=SHOWN)
+    title = "what pays: these fields in another form"
+    yield Table("overlay", _OVERLAY, [*_overlay(advice.layers)], title, shown=SHOWN)
 
 
 def _facts(advice: Advice) -> Facts:
