@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from kwire_cli.analysis.costs.proposal_answer import ProposalPrices
-from kwire_cli.analysis.costs.proposals import Assumption, Pricing, Proposals, check_assumptions
+from kwire_cli.analysis.costs.proposals import Assumption, Pricing, Proposals
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
@@ -23,7 +23,6 @@ from kwire_cli.source.opening import open_inputs
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.source.reading import Opened
 
 KIP = "kip"
 """The format of a paragraph and a table for a KIP."""
@@ -65,15 +64,14 @@ def prices_of(environment: Environment, options: ProposalOptions, sources: tuple
     Raises InputError if a proposal or an assumption makes no sense, or if the proposal changes none of the messages.
     """
     catalog = options.catalog
-    proposals = Proposals(catalog, options.proposals)
     assumptions = [Assumption.parse(text) for text in options.assumed]
-    check_assumptions(proposals, (catalog.message(entry.name) for entry in catalog), assumptions)
-    prices = ProposalPrices(
-        Redaction(catalog, show_secrets=False), Pricing(catalog, proposals, assumptions), assumptions
-    )
+    pricing = Pricing(catalog, Proposals(catalog, options.proposals), assumptions)
+    pricing.check_assumptions()
+    prices = ProposalPrices(Redaction(catalog, show_secrets=False), pricing)
     choice = Choice(options, catalog)
     for opened in open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES):
-        _add(prices, opened, choice)
+        for subject in choice.among(opened.subjects()) if opened.kind is Kind.CAPTURE else opened.subjects():
+            prices.add(subject)
     if not prices.priced:
         refused = "; ".join(prices.pricing.refused)
         raise InputError(
@@ -81,13 +79,3 @@ def prices_of(environment: Environment, options: ProposalOptions, sources: tuple
             f"{prices.skipped} not decoded whole){f'; {refused}' if refused else ''}"
         )
     return prices
-
-
-def _add(prices: ProposalPrices, opened: Opened, choice: Choice) -> None:
-    if opened.kind is Kind.CAPTURE:
-        for line in choice.among(opened.subjects()):
-            prices.add(line.frame, line.client_id, line.seen.time, line.seen.size)
-        return
-    for frame in opened.subjects():
-        client = frame.header.value.get("clientId") if frame.header else None
-        prices.add(frame, client, None, frame.size)

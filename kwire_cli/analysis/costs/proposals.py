@@ -26,7 +26,7 @@ from kwire_cli.spec.model import fields_by_path
 from kwire_cli.spec.overlay import EVERY, load_file, load_overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.forms import Form
     from kwire_cli.analysis.costs.prices import Price
@@ -161,12 +161,24 @@ class Pricing:
     def __init__(self, catalog: Catalog, proposals: Proposals, assumptions: Sequence[Assumption] = ()) -> None:
         self._catalog = catalog
         self._proposals = proposals
-        self._assumptions = assumptions
+        self.assumptions = assumptions
         self.others = 0
         self.refused: Counter[str] = Counter()
         self._forms: dict[tuple[Any, ...], tuple[Form, ...]] = {}
         self._carriers: Counter[tuple[str, str]] = Counter()
         self._writer = Writer()
+
+    def check_assumptions(self) -> None:
+        """Raise InputError for an assumption about a field that is not new in any message."""
+        known: list[str] = []
+        for entry in self._catalog:
+            known += self._proposals.of(self._catalog.message(entry.name)).added
+        for one in self.assumptions:
+            if one.path not in known:
+                raise InputError(
+                    f"--assume {one.path}: no new field has this path{did_you_mean(close_to(one.path, known))}; "
+                    f"new are {', '.join(known) or 'none'}"
+                )
 
     def price(self, frame: Frame) -> Priced | None:
         """Return the price of a completely decoded frame.
@@ -189,7 +201,7 @@ class Pricing:
         new: set[str] = set()
         for forms in changed:
             new.update(self._proposals.of(forms[0].spec).added)
-        carried = {one for one in self._assumptions if one.path in new and self._carries(one, body.message)}
+        carried = {one for one in self.assumptions if one.path in new and self._carries(one, body.message)}
         try:
             parts = self._sizes(head, version, header, carried), self._sizes(body.spec, body.version, body, carried)
         except EncodeError as error:
@@ -226,7 +238,7 @@ class Pricing:
         Raises EncodeError if a form cannot be written.
         """
         added = self._proposals.of(spec).added
-        filled = tuple(one for one in self._assumptions if one.path in added)
+        filled = tuple(one for one in self.assumptions if one.path in added)
         some = tuple(one for one in filled if one in carried)
         by_assumed: dict[tuple[Assumption, ...], list[int]] = {}
         for assumed in (some, (), filled):
@@ -247,16 +259,3 @@ def _size(price: Price) -> int:
 
 def _steps(one: Assumption) -> tuple[str, ...]:
     return tuple(one.path.removeprefix(HEADER).split("."))
-
-
-def check_assumptions(proposals: Proposals, specs: Iterable[MessageSpec], assumptions: Sequence[Assumption]) -> None:
-    """Raise InputError for an assumption about a field that is not new in any of the messages."""
-    known: list[str] = []
-    for spec in specs:
-        known += proposals.of(spec).added
-    for one in assumptions:
-        if one.path not in known:
-            raise InputError(
-                f"--assume {one.path}: no new field has this path{did_you_mean(close_to(one.path, known))}; "
-                f"new are {', '.join(known) or 'none'}"
-            )
