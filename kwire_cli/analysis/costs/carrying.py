@@ -14,6 +14,7 @@ from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.errors import EncodeError
 from kwire_cli.message.decoded import LOSSLESS_KEY
 from kwire_cli.spec.model import default_value, fields_by_path
+from kwire_cli.spec.reading import ENCODABLE_TYPES, element_encoding_at, encoding_at
 from kwire_cli.structs.composites import SIZE_SUFFIX, UNKNOWN_KEY
 
 if TYPE_CHECKING:
@@ -63,8 +64,6 @@ def carried(form: Form, value: Any) -> Carried:
         own = with_value(own, steps, new)
     walk = _Walk(form)
     body = walk.struct(form.spec.fields, own, "")
-    if form.case:
-        body = extreme(form.layout, body, form.case)
     return Carried(body, (*foreign, *walk.lost.values()), tuple(walk.filled.values()))
 
 
@@ -143,6 +142,8 @@ class _Walk:
             elif not left_out and name + SIZE_SUFFIX not in value:
                 out[name] = self.default(field)
                 count_misfits(self.filled, [Misfit(where, 1, out[name])])
+            if self.form.case and name in out and field.element_type in ENCODABLE_TYPES:
+                out[name] = self.extreme(field, out[name], self.form.case)
         if out.get(UNKNOWN_KEY):
             self.unknown_tags(fields, out, path)
         return out
@@ -176,6 +177,16 @@ class _Walk:
         if not field.is_array:
             return self.struct(subs, value, path)
         return [self.struct(subs, item, f"{path}[]") for item in value] if isinstance(value, list | tuple) else value
+
+    def extreme(self, field: FieldSpec, value: Any, case: str) -> Any:
+        """Return the best or the worst value of integers with a varint's encoding."""
+        encoding = (element_encoding_at if field.is_array else encoding_at)(field, self.form.version)
+        if not encoding or "packed" not in encoding:
+            return value
+        number = extreme(field.element_type, encoding, case)
+        if field.is_array:
+            return [number] * len(value) if isinstance(value, list | tuple) else value
+        return number
 
     def nullable(self, field: FieldSpec) -> bool:
         """Return whether the field may be null in this form. It is True for numbers, whose writer refuses null."""

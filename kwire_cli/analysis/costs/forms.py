@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import construct
 
 from kwire_cli.analysis.costs.changed_definitions import all_tagged, encoded, with_tags, without_tags
-from kwire_cli.analysis.costs.extremes import BEST, WORST, integers_at
+from kwire_cli.analysis.costs.extremes import BEST, WORST, extreme
 from kwire_cli.engine.lower import lower
 from kwire_cli.engine.spans import walk
 from kwire_cli.errors import EncodeError
 from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
 from kwire_cli.structs.composites import MessageStruct
 from kwire_cli.structs.messages import declare
+from kwire_cli.structs.numbers import Varint
 from kwire_cli.structs.rejected import EscapedStruct, typed_struct
 
 if TYPE_CHECKING:
@@ -78,10 +79,14 @@ class Form:
         """Return the spans of a message in this form, or of its values in Kafka's structs if the form has others."""
         return walk(self.entry, data if self.struct is MessageStruct else self.kafka.build(self.layout.parse(data)))
 
-    @cached_property
-    def integers(self) -> dict[str, int]:
-        """Return the values of the integers in a case, by their encoding."""
-        return integers_at(self.layout, self.case) if self.case else {}
+    def integers(self, case: str) -> dict[str, int]:
+        """Return the number of the fewest or the most bytes in each varint's encoding of this form."""
+        numbers = {}
+        for leaf in self.entry.program.leaves:
+            if isinstance(leaf.decl, Varint):
+                encoding = f"{'' if leaf.decl.zigzag else 'u'}packed{leaf.decl.bits}"
+                numbers[encoding] = extreme(leaf.kind, encoding, case)
+        return numbers
 
     @cached_property
     def known(self) -> dict[int, tuple[Any, ...]]:
@@ -200,7 +205,7 @@ def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
 
 def _cases(form: Form) -> Iterator[Form]:
     """Yield the best and the worst case of a form that has varints."""
-    if integers_at(form.layout, BEST):
+    if form.integers(BEST):
         yield from (replace(form, name=f"{form.name}, {case} case", case=case) for case in (BEST, WORST))
 
 

@@ -8,19 +8,19 @@ their type. Lengths and counts have the encoding of records, and the compact one
 from __future__ import annotations
 
 from bisect import bisect
+from collections import Counter
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.extremes import widths
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.errors import InputError, close_to, counted, did_you_mean
 from kwire_cli.spec.model import fields_by_path
-from kwire_cli.spec.reading import ENCODABLE_TYPES
+from kwire_cli.spec.reading import ENCODABLE_TYPES, sized_encoding
 from kwire_cli.structs.lengths import ArrayOf, Sized
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from kwire_cli.answer import Row
     from kwire_cli.engine.program import Leaf, Program
     from kwire_cli.engine.values import Body
@@ -48,31 +48,25 @@ _WIDTHS = (
 )
 
 
-class Ranges(NamedTuple):
-    """The ranges of numbers that an encoding writes in the same number of bytes, after adding `plus` to the number."""
+class Encoding(NamedTuple):
+    """An encoding of the numbers of a field, after `plus` is added to them, and its ranges of numbers by size."""
 
-    encoding: str
-    kind: str
-    sized: str
+    name: str
+    ranges: tuple[tuple[int, int, int], ...]
     plus: int = 0
 
-    def rows(self) -> list[tuple[int, int, int]]:
-        """Return the lowest number, the highest number and the bytes of each range."""
-        return [(low - self.plus, high - self.plus, size) for low, high, size in widths(self.kind, self.sized)]
 
-
-_LENGTHS = (Ranges("packed", "int32", "packed32"), Ranges("compact", "int32", "upacked32", plus=1))
+_OF_LENGTHS = (Encoding("packed", widths("int32", "packed32")), Encoding("compact", widths("int32", "upacked32"), 1))
 """Encodings of lengths and counts. The length of null is -1."""
 
 
 @dataclass(slots=True)
 class Numbers:
-    """The numbers of a field of a message: their sum, and their count in each range of each encoding."""
+    """The numbers of a field of a message. `bins` counts them by encoding and by range: lowest, highest, bytes."""
 
     type: str
-    ranges: tuple[Ranges, ...]
-    counts: list[list[int]] = field(init=False)
-    starts: list[list[int]] = field(init=False)
+    encodings: tuple[Encoding, ...]
+    bins: Counter[tuple[int, int, int, int]] = field(default_factory=Counter)
     total: int = 0
     sum: int = 0
     nulls: int = 0
@@ -80,32 +74,19 @@ class Numbers:
     lowest: int | None = None
     highest: int | None = None
 
-    def __post_init__(self) -> None:
-        self.starts = [[low for low, _, _ in ranges.rows()] for ranges in self.ranges]
-        self.counts = [[0] * len(starts) for starts in self.starts]
-
     def add(self, number: int) -> None:
         """Count a number. A length of -1 is null."""
         self.total += 1
-        for starts, counts in zip(self.starts, self.counts, strict=True):
-            counts[bisect(starts, number) - 1] += 1
-        if self.ranges is _LENGTHS and number < 0:
+        for at, (_, ranges, plus) in enumerate(self.encodings):
+            low, high, size = ranges[bisect(ranges, number + plus, key=itemgetter(0)) - 1]
+            self.bins[at, low - plus, high - plus, size] += 1
+        if self.encodings is _OF_LENGTHS and number < 0:
             self.nulls += 1
             return
         self.negative += number < 0
         self.sum += number
         self.lowest = number if self.lowest is None else min(self.lowest, number)
         self.highest = number if self.highest is None else max(self.highest, number)
-
-    def bins(self) -> Iterator[tuple[str, list[tuple[int, int, int, int]]]]:
-        """Yield each encoding with its ranges, from the first to the last with numbers.
-
-        A range is its lowest number, its highest number, the bytes of each number, and the count of numbers.
-        """
-        for ranges, counts in zip(self.ranges, self.counts, strict=True):
-            filled = [at for at, count in enumerate(counts) if count]
-            rows = [(*row, count) for row, count in zip(ranges.rows(), counts, strict=True)]
-            yield ranges.encoding, rows[filled[0] : filled[-1] + 1]
 
 
 class Histogram:
@@ -159,10 +140,11 @@ class Histogram:
             mean = round(numbers.sum / values, 3) if values else None
             counts = numbers.total, numbers.nulls, numbers.negative
             fields.append((message, path, numbers.type, *counts, numbers.lowest, numbers.highest, mean))
-            for encoding, rows in numbers.bins():
-                bins += [(message, path, numbers.type, encoding, *row, row[-1]) for row in rows]
+            for at, encoding in enumerate(numbers.encodings):
+                rows = [(*key[1:], count) for key, count in sorted(numbers.bins.items()) if key[0] == at]
+                bins += [(message, path, numbers.type, encoding.name, *row, row[-1]) for row in rows]
                 bars = [(f"{counted(size, 'byte')}, {low} .. {high}", count) for low, high, size, count in rows]
-                charts.append(Chart("histogram", f"{message} {path}, {numbers.type}: {encoding}", bars, "values"))
+                charts.append(Chart("histogram", f"{message} {path}, {numbers.type}: {encoding.name}", bars, "values"))
         title = "values by the bytes that they take"
         facts = Facts([Fact("messages", self.messages, "count")])
         tables = Table("fields", _FIELDS, fields), Table("widths", _WIDTHS, bins, title)
@@ -175,9 +157,11 @@ def _has_numbers(leaf: Leaf) -> bool:
 
 def _numbers_of(leaf: Leaf) -> Numbers:
     if leaf.kind not in ENCODABLE_TYPES:
-        return Numbers("count" if leaf.kind == "count" else "length", _LENGTHS)
-    bits = leaf.kind.removeprefix("int")
-    return Numbers(leaf.kind, tuple(Ranges(name, leaf.kind, f"{name}{bits}") for name in ("packed", "upacked")))
+        return Numbers("count" if leaf.kind == "count" else "length", _OF_LENGTHS)
+    names = ("packed", "upacked")
+    return Numbers(
+        leaf.kind, tuple(Encoding(name, widths(leaf.kind, sized_encoding(name, leaf.kind))) for name in names)
+    )
 
 
 def _number(leaf: Leaf, prefix: Any, value: Any) -> int:

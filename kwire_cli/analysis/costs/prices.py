@@ -145,7 +145,8 @@ class Total:
         self.size += times * (price.size or 0)
         self.given += times * given
         self.cut += times * bool(price.lost)
-        self.integers |= price.form.integers
+        if price.form.case:
+            self.integers = price.form.integers(price.form.case)
         price.add_to(self.ledger, times)
         count_misfits(self.lost, price.lost)
         count_misfits(self.filled, price.filled)
