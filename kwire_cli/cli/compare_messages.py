@@ -358,7 +358,8 @@ def messages_compared(
     for _, decoded in chain(ahead, remaining):
         prices.add(decoded)
     if options.paths:
-        check_fields(list(prices.specs.values()), options.paths)
+        specs = {one.message: one.given.form.spec for one in prices.comparisons if one.given.form}
+        check_fields(list(specs.values()), options.paths)
     if several:
         number = sum(comparison.given.messages for comparison in prices.comparisons)
         label = f"{number} messages of {', '.join(sources) or 'the input'}"

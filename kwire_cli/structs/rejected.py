@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 TYPES = (*FIXED, "string", "bytes", "records", "array", "struct")
 """The types of tagged fields, by the number that specifies them."""
 ESCAPE = b"\xfe"
-"""The byte before a struct with tagged fields. Few values begin with it: integers of -512 to -257, compact lengths of
-125 with another byte.
+"""The byte before a struct with tagged fields. Few structs begin with it: an int16 of -512 to -257 does, and a compact
+string of 253 bytes.
 """
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.advice import NEARLY_ALWAYS, TAGGED
-from kwire_cli.analysis.costs.forms import FORMS, GIVEN
+from kwire_cli.analysis.costs.advice import NEARLY_ALWAYS
+from kwire_cli.analysis.costs.forms import FORMS, GIVEN, TAGGED
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
 
@@ -32,7 +32,7 @@ def integers(advice: Advice) -> list[Row]:
             encoding = FORMS[best].encoding
             width = f"{encoding}{field.kind.removeprefix('int')}"
             name = best.replace(encoding, width, 1).replace(" and ", " ") if encoding else best
-        negative = round(advice.negative[message, path] / field.count, 6)
+        negative = round(field.negative / field.count, 6)
         sizes = [field.values[form] for form in (GIVEN, *OWN_WIDTH)]
         rows.append((message, path, field.kind, field.count, negative, *sizes, name, field.saving(best)))
     return _sorted(rows)

@@ -208,12 +208,11 @@ class Prices:
     """Messages in the forms that `forms_of` returns for their definition and version, with a comparison for each.
 
     The other forms are compared with the first form. A form named GIVEN is the original bytes of the message. Messages
-    without forms are not counted. `specs` contains the definitions of the counted messages.
+    without forms are not counted.
     """
 
     def __init__(self, forms_of: Callable[[MessageSpec, int], Sequence[Form]]) -> None:
         self.found: dict[tuple[str, tuple[int, ...]], Comparison] = {}
-        self.specs: dict[str, MessageSpec] = {}
         self._forms_of = forms_of
         self._forms: dict[tuple[str, int], tuple[Form, ...]] = {}
         self._writer = Writer()
@@ -244,7 +243,6 @@ class Prices:
         key = spec.name, version
         if key not in self._forms:
             self._forms[key] = tuple(self._forms_of(spec, version))
-            self.specs[spec.name] = spec
         return self._forms[key]
 
     def _add(self, forms: Sequence[Form], prices: Sequence[Price], times: int = 1) -> None:
@@ -259,13 +257,9 @@ def _priced(forms: Sequence[Form], value: Any, given: Spans | None = None) -> li
     """Return the prices of values. Secrets among the lost values are redacted."""
     prices = [Price(form, given) if given and form.name == GIVEN else price(form, value) for form in forms]
     spec = forms[0].spec
-    if not can_hold_secrets(spec.name, raw_records=True):
-        return prices
-    return [_without_secrets(spec, one) for one in prices]
-
-
-def _without_secrets(spec: MessageSpec, one: Price) -> Price:
-    return replace(one, lost=tuple(_without_secret(spec, loss) for loss in one.lost))
+    if can_hold_secrets(spec.name, raw_records=True):
+        prices = [replace(one, lost=tuple(_without_secret(spec, loss) for loss in one.lost)) for one in prices]
+    return prices
 
 
 def _without_secret(spec: MessageSpec, loss: Misfit) -> Misfit:
@@ -300,21 +294,13 @@ class Writer:
         return found
 
 
-# The cost of flexible versions in addition to the body: the tag section of their headers.
-
-_PLAIN_HEADERS = {"request": 1, "response": 0}
-_FLEXIBLE_HEADERS = {"request": 2, "response": 1}
-"""The versions of headers. The catalogue knows which one a response to ApiVersions has."""
-
-
 def header_difference(catalog: Catalog, spec: MessageSpec) -> int:
     """Return the number of bytes that a flexible version adds to the header of a message; 0 without a header."""
-    if spec.type not in _PLAIN_HEADERS or spec.api_key is None:
+    if spec.type not in {"request", "response"} or spec.api_key is None:
         return 0
+    plain = int(spec.type == "request")
     flexible = spec.flexible_versions & spec.valid_versions
-    version = _FLEXIBLE_HEADERS[spec.type]
-    if flexible:
-        version = header_version(catalog, spec.type, spec.api_key, flexible.low)
+    version = header_version(catalog, spec.type, spec.api_key, flexible.low) if flexible else plain + 1
     header = header_spec(catalog, spec.type)
-    sizes = [price(Form("header", header, number), {}).size or 0 for number in (_PLAIN_HEADERS[spec.type], version)]
+    sizes = [price(Form("header", header, number), {}).size or 0 for number in (plain, version)]
     return sizes[1] - sizes[0]

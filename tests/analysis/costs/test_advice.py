@@ -72,8 +72,8 @@ def test_integers_are_counted_by_the_bytes_that_they_are_written_in():
     fetch = message("FetchResponse", 16, throttleTimeMs=0, errorCode=0, sessionId=0, responses=responses)
     advice = advice_on([fetch])
     offset = "FetchResponse", "responses[].partitions[].logStartOffset"
-    assert advice.negative[offset] == 7
     field = advice.fields[offset]
+    assert field.negative == 7
     assert {name: field.values[name] for name in (GIVEN, "fixed", "packed", "upacked")} == {
         GIVEN: 56, "fixed": 56, "packed": 7, "upacked": 70,
     }  # fmt: skip
