@@ -4,7 +4,7 @@ import json
 
 import pytest
 from kit.captures import SAMPLES, lines
-from kit.commands import json_of, kwire as run, refusal_of
+from kit.commands import json_of, refusal_of
 from kit.messages import SHARED
 
 import kwire_cli as kwire
@@ -157,15 +157,6 @@ def test_versions_that_are_not_flexible_have_no_tags(overlay):
     as_is, plain, tagged = answer["tables"]["forms"]
     assert plain["difference"] == tagged["difference"] == 3 * as_is["messages"]
     assert "are not flexible" in str(answer["notes"])
-
-
-def test_text_for_a_kip(overlay):
-    capture = SAMPLES / "incidents" / "rebalancing.pcap"
-    text = run("compare", capture, "--proposal", overlay(FETCH), "--assume", "clientZone=a@0.3", "-f", "kip").out
-    assert text.startswith("In a capture of ")
-    assert "Assumed: `clientZone` is a in 30% of the messages." in text
-    assert "the tag loses if more than" in text
-    assert "| tagged | " in text
 
 
 @pytest.mark.parametrize(
