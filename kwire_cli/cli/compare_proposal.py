@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from kwire_cli.analysis.costs.proposal_answer import ProposalPrices
-from kwire_cli.analysis.costs.proposals import Assumption, Pricing, Proposals
+from kwire_cli.analysis.costs.proposals import Assumption, Pricing
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
@@ -65,9 +65,7 @@ def prices_of(environment: Environment, options: ProposalOptions, sources: tuple
     """
     catalog = options.catalog
     assumptions = [Assumption.parse(text) for text in options.assumed]
-    pricing = Pricing(catalog, Proposals(catalog, options.proposals), assumptions)
-    pricing.check_assumptions()
-    prices = ProposalPrices(Redaction(catalog, show_secrets=False), pricing)
+    prices = ProposalPrices(Redaction(catalog, show_secrets=False), Pricing(catalog, options.proposals, assumptions))
     choice = Choice(options, catalog)
     for opened in open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES):
         for subject in choice.among(opened.subjects()) if opened.kind is Kind.CAPTURE else opened.subjects():

@@ -78,7 +78,7 @@ def _diff_versions(environment: Environment, options: Options, message: str, ver
                 meanings=meanings_between(spec.name, a, b),
             )
         )
-        priced[spec.name] = ChangedDefinition(spec, spec, {}, (a, b))
+        priced[spec.name] = ChangedDefinition(spec, spec, {}, versions=(a, b))
     return _with_traffic(environment, options, differences, priced)
 
 

@@ -7,6 +7,7 @@ highest version of both definitions, as programs that know the change would use.
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.costs.forms import PLAIN, TAGGED, Form, form_of
@@ -14,11 +15,11 @@ from kwire_cli.analysis.costs.prices import Prices
 from kwire_cli.spec.evolution.layout import layout_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.evolution.changes import Change
-    from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 AS_IS = "as is"
 PROPOSED = "proposed"
@@ -32,19 +33,21 @@ def renamed_fields(changes: Iterable[Change]) -> dict[str, str]:
 class ChangedDefinition(NamedTuple):
     """The old and the new definition of a message, and the new paths of renamed fields by their old paths.
 
-    `versions` specifies two versions to compare, if both definitions are the same.
+    `added` contains the new fields that have forms of their own, by path. `versions` specifies two versions to compare,
+    if both definitions are the same.
     """
 
     old: MessageSpec
     new: MessageSpec
     renamed: Mapping[str, str]
+    added: Mapping[str, FieldSpec] = MappingProxyType({})
     versions: tuple[int, int] | None = None
 
-    def forms(self, version: int, added: Collection[str] = ()) -> Iterator[Form]:
+    def forms(self, version: int) -> Iterator[Form]:
         """Yield the current form of a message, and the new forms if the change affects this version.
 
-        The new form is PROPOSED. With the paths of new fields, there are two forms: PLAIN, and TAGGED if the message
-        has flexible versions.
+        The new form is PROPOSED. With new fields, there are two forms: PLAIN, and TAGGED if the message has flexible
+        versions.
         """
         versions = self.versions or self._compared(version)
         if not versions:
@@ -52,7 +55,7 @@ class ChangedDefinition(NamedTuple):
             return
         yield Form(AS_IS, self.old, versions[0])
         names = (PLAIN, *[TAGGED] * bool(self.new.flexible_versions))
-        forms = [form_of(name, self.new, versions[1], added) for name in names] if added else []
+        forms = [form_of(name, self.new, versions[1], self.added) for name in names] if self.added else []
         for form in forms or [Form(PROPOSED, self.new, versions[1])]:
             yield replace(form, source=self.old, names=_names(self.renamed))
 

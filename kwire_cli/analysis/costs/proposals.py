@@ -26,7 +26,7 @@ from kwire_cli.spec.model import fields_by_path
 from kwire_cli.spec.overlay import EVERY, load_file, load_overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from kwire_cli.analysis.costs.forms import Form
     from kwire_cli.analysis.costs.prices import Price
@@ -75,55 +75,14 @@ class Assumption(NamedTuple):
             raise InputError(f"--assume {self.path}: {self.text!a} is not a value of type {field.type}") from None
 
 
-class Proposed(NamedTuple):
-    """A message under a proposal, and the new fields by the paths of assumptions."""
-
-    change: ChangedDefinition
-    added: Mapping[str, FieldSpec]
-
-    def forms(self, version: int) -> Iterator[Form]:
-        """Yield the current form of a message, and the proposed forms if the proposal affects this version."""
-        return self.change.forms(version, [path.removeprefix(HEADER) for path in self.added])
-
-
-class Proposals:
-    """Proposals for messages and headers, from files with a definition or an overlay each."""
-
-    def __init__(self, catalog: Catalog, files: Sequence[str]) -> None:
-        self._definitions: dict[str, MessageSpec] = {}
-        self._overlays: list[Overlay] = []
-        self._known: dict[str, Proposed] = {}
-        for file in files:
-            if "messages" in parse(read_text(file), file).value:
-                self._overlays.append(load_overlay(file))
-            else:
-                spec = load_file(file)
-                self._definitions[spec.name] = spec
-        names = list(self._definitions)
-        for overlay in self._overlays:
-            names += overlay.messages
-        for name in names:
-            if name != EVERY:
-                catalog.message(name)  # raises InputError for an unknown message
-
-    def of(self, spec: MessageSpec) -> Proposed:
-        """Return a message under the proposals, which may not change it."""
-        if spec.name not in self._known:
-            new = self._definitions.get(spec.name, spec)
-            for overlay in self._overlays:
-                new = overlay.laid(new)
-            self._known[spec.name] = proposed(spec, new)
-        return self._known[spec.name]
-
-
-def proposed(old: MessageSpec, new: MessageSpec) -> Proposed:
-    """Return a message under a proposed definition."""
-    differences = changes(definition_part(old), definition_part(new)) if new is not old else []
-    renamed = renamed_fields(differences)
+def proposed(old: MessageSpec, new: MessageSpec) -> ChangedDefinition:
+    """Return a message under a proposed definition, with its new fields."""
+    if new is old:
+        return ChangedDefinition(old, new, {})
+    renamed = renamed_fields(changes(definition_part(old), definition_part(new)))
     known = {path for path, _ in fields_by_path(old)} | {*renamed.values()}
-    above = HEADER if old.type == "header" else ""
-    added = {above + path: field for path, field in fields_by_path(new) if _is_new(path, known)}
-    return Proposed(ChangedDefinition(old, new, renamed), added)
+    added = {path: field for path, field in fields_by_path(new) if _is_new(path, known)}
+    return ChangedDefinition(old, new, renamed, added)
 
 
 def _is_new(path: str, known: set[str]) -> bool:
@@ -152,33 +111,61 @@ class Priced(NamedTuple):
 
 
 class Pricing:
-    """The prices of frames under proposals.
+    """The prices of frames under proposals, from files with a definition or an overlay each.
 
     `refused` counts, by reason, the frames that one of the forms cannot write. `others` is the number of frames that
-    no proposal changes.
+    no proposal changes. Raises InputError for a proposal for an unknown message, and for an assumption about a field
+    that is not new in any message.
     """
 
-    def __init__(self, catalog: Catalog, proposals: Proposals, assumptions: Sequence[Assumption] = ()) -> None:
+    def __init__(self, catalog: Catalog, files: Sequence[str], assumptions: Sequence[Assumption] = ()) -> None:
         self._catalog = catalog
-        self._proposals = proposals
         self.assumptions = assumptions
         self.others = 0
         self.refused: Counter[str] = Counter()
+        self._definitions: dict[str, MessageSpec] = {}
+        self._overlays: list[Overlay] = []
+        self._changes: dict[str, ChangedDefinition] = {}
         self._forms: dict[tuple[Any, ...], tuple[Form, ...]] = {}
         self._carriers: Counter[tuple[str, str]] = Counter()
         self._writer = Writer()
+        names: list[str] = []
+        for file in files:
+            if "messages" in parse(read_text(file), file).value:
+                self._overlays.append(load_overlay(file))
+                names += self._overlays[-1].messages
+            else:
+                spec = load_file(file)
+                self._definitions[spec.name] = spec
+                names.append(spec.name)
+        for name in names:
+            if name != EVERY:
+                catalog.message(name)  # raises InputError for an unknown message
+        self._check_assumptions()
 
-    def check_assumptions(self) -> None:
-        """Raise InputError for an assumption about a field that is not new in any message."""
+    def _check_assumptions(self) -> None:
         known: list[str] = []
         for entry in self._catalog:
-            known += self._proposals.of(self._catalog.message(entry.name)).added
+            known += self._new_fields(self._catalog.message(entry.name))
         for one in self.assumptions:
             if one.path not in known:
                 raise InputError(
                     f"--assume {one.path}: no new field has this path{did_you_mean(close_to(one.path, known))}; "
                     f"new are {', '.join(known) or 'none'}"
                 )
+
+    def change(self, spec: MessageSpec) -> ChangedDefinition:
+        """Return a message under the proposals, which may not change it."""
+        if spec.name not in self._changes:
+            new = self._definitions.get(spec.name, spec)
+            for overlay in self._overlays:
+                new = overlay.laid(new)
+            self._changes[spec.name] = proposed(spec, new)
+        return self._changes[spec.name]
+
+    def _new_fields(self, spec: MessageSpec) -> dict[str, FieldSpec]:
+        """Return the new fields of a message or header by the paths of assumptions."""
+        return {f"{HEADER * (spec.type == 'header')}{path}": field for path, field in self.change(spec).added.items()}
 
     def price(self, frame: Frame) -> Priced | None:
         """Return the price of a completely decoded frame.
@@ -200,7 +187,7 @@ class Pricing:
             return None
         new: set[str] = set()
         for forms in changed:
-            new.update(self._proposals.of(forms[0].spec).added)
+            new.update(self._new_fields(forms[0].spec))
         carried = {one for one in self.assumptions if one.path in new and self._carries(one, body.message)}
         try:
             parts = self._sizes(head, version, header, carried), self._sizes(body.spec, body.version, body, carried)
@@ -224,9 +211,9 @@ class Pricing:
         """Return the current form of a header or body, and its proposed forms with assumed values."""
         key = spec.name, version, assumed
         if key not in self._forms:
-            found = self._proposals.of(spec)
-            values = {_steps(one): one.value_of(found.added[one.path]) for one in assumed}
-            as_is, *others = found.forms(version)
+            new = self._new_fields(spec)
+            values = {tuple(one.path.removeprefix(HEADER).split(".")): one.value_of(new[one.path]) for one in assumed}
+            as_is, *others = self.change(spec).forms(version)
             self._forms[key] = (as_is, *(replace(form, assumed=values) for form in others))
         return self._forms[key]
 
@@ -237,25 +224,19 @@ class Pricing:
 
         Raises EncodeError if a form cannot be written.
         """
-        added = self._proposals.of(spec).added
-        filled = tuple(one for one in self.assumptions if one.path in added)
+        new = self._new_fields(spec)
+        filled = tuple(one for one in self.assumptions if one.path in new)
         some = tuple(one for one in filled if one in carried)
-        by_assumed: dict[tuple[Assumption, ...], list[int]] = {}
-        for assumed in (some, (), filled):
-            if assumed not in by_assumed:
-                prices = self._writer.prices(self._written(spec, version, assumed), decoded)
-                by_assumed[assumed] = [_size(price) for price in prices]
+        sizes: dict[tuple[Assumption, ...], list[int]] = {}
+        for assumed in dict.fromkeys((some, (), filled)):
+            prices = self._writer.prices(self._written(spec, version, assumed), decoded)
+            sizes[assumed] = [_size(price) for price in prices]
         names = [form.name for form in self._written(spec, version)]
-        sizes = map(Sizes, by_assumed[some], by_assumed[()], by_assumed[filled])
-        as_is, *proposed_sizes = zip(names, sizes, strict=True)
-        return as_is[1].unset, dict(proposed_sizes)
+        as_is, *by_form = zip(names, map(Sizes, sizes[some], sizes[()], sizes[filled]), strict=True)
+        return as_is[1].unset, dict(by_form)
 
 
 def _size(price: Price) -> int:
     if price.size is None:
         raise EncodeError(price.refusal or "")
     return price.size
-
-
-def _steps(one: Assumption) -> tuple[str, ...]:
-    return tuple(one.path.removeprefix(HEADER).split("."))
