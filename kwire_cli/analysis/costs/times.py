@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.analysis.costs.carrying import carried
 from kwire_cli.analysis.costs.forms import written_form
 from kwire_cli.answer import Column, Table
+from kwire_cli.structs.composites import MessageStruct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,18 +43,22 @@ class Times(NamedTuple):
 
 
 def measure_times(forms: Sequence[Form], value: Any) -> list[Times]:
-    """Measure the time to encode and to decode the values of a message in each form. The values are in JSON form."""
+    """Measure the time to encode and to decode the values of a message in each form. The values are in JSON form.
+
+    Forms that the kernel does not read are left out.
+    """
+    measured = [form for form in forms if form.struct is MessageStruct]
     clocks = []
-    for form in forms:
+    for form in measured:
         encode, decode = encode_and_decode(form, value)
         clocks.append((_clock(encode), _clock(decode)))
-    encoded: list[list[float]] = [[] for _ in forms]
-    decoded: list[list[float]] = [[] for _ in forms]
+    encoded: list[list[float]] = [[] for _ in measured]
+    decoded: list[list[float]] = [[] for _ in measured]
     for _ in range(ROUNDS):
         for number, (encode_clock, decode_clock) in enumerate(clocks):
             encoded[number].append(encode_clock())
             decoded[number].append(decode_clock())
-    return [Times(form.name, median(encoded[number]), median(decoded[number])) for number, form in enumerate(forms)]
+    return [Times(form.name, median(encoded[number]), median(decoded[number])) for number, form in enumerate(measured)]
 
 
 def times_table(times: Sequence[Times]) -> Table:
