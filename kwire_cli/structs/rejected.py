@@ -31,7 +31,7 @@ string of 253 bytes.
 
 
 class TypedSection(TagSection):
-    """A tag section in which each field has a tag and a type. The type of an array is followed by that of its elements.
+    """A tag section in which each field has a tag and a type. After the type of an array is the type of its elements.
 
     The type determines where a field ends, so a field of an unknown tag, whose type is unknown, cannot be written.
     """

@@ -33,8 +33,8 @@ def renamed_fields(changes: Iterable[Change]) -> dict[str, str]:
 class ChangedDefinition(NamedTuple):
     """The old and the new definition of a message, and the new paths of renamed fields by their old paths.
 
-    `added` contains the new fields that have forms of their own, by path. `versions` specifies two versions to compare,
-    if both definitions are the same.
+    `added` contains new fields by path, if they are written both plain and tagged. `versions` specifies two versions to
+    compare, if both definitions are the same.
     """
 
     old: MessageSpec

@@ -66,18 +66,20 @@ class Form:
         return declare(self.spec, self.version, flexible=self.flexible, struct=self.struct)
 
     @cached_property
-    def kafka(self) -> MessageStruct:
-        """Return the declaration with Kafka's structs."""
+    def readable(self) -> MessageStruct:
+        """Return the declaration with Kafka's structs, which the engine reads."""
         return declare(self.spec, self.version, flexible=self.flexible)
 
     @cached_property
     def entry(self) -> Entry:
-        """Return the entry that reads the bytes of Kafka's structs."""
-        return lower(self.kafka)
+        """Return the entry that reads messages with Kafka's structs."""
+        return lower(self.readable)
 
     def read(self, data: bytes) -> Spans:
-        """Return the spans of a message in this form, or of its values in Kafka's structs if the form has others."""
-        return walk(self.entry, data if self.struct is MessageStruct else self.kafka.build(self.layout.parse(data)))
+        """Return the spans of a message. If the form has other structs, construct reads it and writes it with Kafka's
+        structs first.
+        """
+        return walk(self.entry, data if self.struct is MessageStruct else self.readable.build(self.layout.parse(data)))
 
     def integers(self, case: str) -> dict[str, int]:
         """Return the number of the fewest or the most bytes in each varint's encoding of this form."""

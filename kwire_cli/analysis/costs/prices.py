@@ -255,10 +255,14 @@ class Prices:
 
 def _priced(forms: Sequence[Form], value: Any, given: Spans | None = None) -> list[Price]:
     """Return the prices of values. Secrets among the lost values are redacted."""
-    prices = [Price(form, given) if given and form.name == GIVEN else price(form, value) for form in forms]
     spec = forms[0].spec
-    if can_hold_secrets(spec.name, raw_records=True):
-        prices = [replace(one, lost=tuple(_without_secret(spec, loss) for loss in one.lost)) for one in prices]
+    has_secrets = can_hold_secrets(spec.name, raw_records=True)
+    prices = []
+    for form in forms:
+        one = Price(form, given) if given and form.name == GIVEN else price(form, value)
+        if has_secrets:
+            one = replace(one, lost=tuple(_without_secret(spec, loss) for loss in one.lost))
+        prices.append(one)
     return prices
 
 
