@@ -68,6 +68,8 @@ class Form:
     @cached_property
     def readable(self) -> MessageStruct:
         """Return the declaration with Kafka's structs, which the engine reads."""
+        if self.struct is MessageStruct:
+            return self.layout
         return declare(self.spec, self.version, flexible=self.flexible)
 
     @cached_property
@@ -79,7 +81,7 @@ class Form:
         """Return the spans of a message. If the form has other structs, construct reads it and writes it with Kafka's
         structs first.
         """
-        return walk(self.entry, data if self.struct is MessageStruct else self.readable.build(self.layout.parse(data)))
+        return walk(self.entry, data if self.readable is self.layout else self.readable.build(self.layout.parse(data)))
 
     def integers(self, case: str) -> dict[str, int]:
         """Return the number of the fewest or the most bytes in each varint's encoding of this form."""

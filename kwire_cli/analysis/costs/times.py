@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.analysis.costs.carrying import carried
 from kwire_cli.analysis.costs.forms import written_form
 from kwire_cli.answer import Column, Table
-from kwire_cli.structs.composites import MessageStruct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,7 +46,7 @@ def measure_times(forms: Sequence[Form], value: Any) -> list[Times]:
 
     Forms that the kernel does not read are left out.
     """
-    measured = [form for form in forms if form.struct is MessageStruct]
+    measured = [form for form in forms if form.readable is form.layout]
     clocks = []
     for form in measured:
         encode, decode = encode_and_decode(form, value)
