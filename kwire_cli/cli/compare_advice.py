@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +18,7 @@ from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.compare_inputs import bodies
 from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, RecordSets
-from kwire_cli.cli.typed_options import Printing, option
+from kwire_cli.cli.typed_options import option
 from kwire_cli.errors import InputError
 from kwire_cli.records.batch import Batch, has_payloads, payload_of
 from kwire_cli.source.kinds import Kind
@@ -41,14 +41,13 @@ ADVICE_OPTIONS = ("min_saving", "write_overlay")
 _TAKES = READABLE - {Kind.LOG_FILE, Kind.REQUEST_LOG}
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class AdviceChoice(Printing):
-    """Options for advice: the smallest saving, and the overlay."""
-
-    SECTION: ClassVar[str] = "Choose"
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class AdviceOptions(Captures, Choosing, Messages, RecordSets, Definitions):
+    """Options for advice on the inputs of a command, and for histograms of their fields."""
 
     min_saving: int = option(
         "--min-saving",
+        section="Choose",
         rare=True,
         type=click.IntRange(min=1),
         default=1,
@@ -64,11 +63,6 @@ class AdviceChoice(Printing):
         metavar="FILE",
         help="Write the changes that pay as an overlay for --overlay.",
     )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class AdviceOptions(AdviceChoice, Captures, Choosing, Messages, RecordSets, Definitions):
-    """Options for advice on the inputs of a command, and for histograms of their fields."""
 
 
 def histogram_of(environment: Environment, options: AdviceOptions, path: str, sources: tuple[str, ...]) -> Answer:

@@ -7,7 +7,7 @@ fields, which captured messages lack.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.costs.proposal_answer import ProposalPrices
 from kwire_cli.analysis.costs.proposals import Assumption, Pricing
@@ -15,7 +15,7 @@ from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages
-from kwire_cli.cli.typed_options import Printing, option
+from kwire_cli.cli.typed_options import option
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
@@ -31,14 +31,13 @@ PROPOSAL_OPTIONS = ("proposals", "assumed")
 _TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES})
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class Proposing(Printing):
-    """Options for a proposal and its assumptions."""
-
-    SECTION: ClassVar[str] = "Choose"
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ProposalOptions(Captures, Choosing, Messages, Definitions):
+    """Options for the price of a proposal on the inputs of a command."""
 
     proposals: tuple[str, ...] = option(
         "--proposal",
+        section="Choose",
         multiple=True,
         metavar="FILE",
         shell_complete=complete_file,
@@ -46,16 +45,12 @@ class Proposing(Printing):
     )
     assumed: tuple[str, ...] = option(
         "--assume",
+        section="Choose",
         multiple=True,
         rare=True,
         metavar="PATH=VALUE[@SHARE]",
         help="Assume this value, or len:N, of a new field in the proposal.",
     )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ProposalOptions(Proposing, Captures, Choosing, Messages, Definitions):
-    """Options for the price of a proposal on the inputs of a command."""
 
 
 def prices_of(environment: Environment, options: ProposalOptions, sources: tuple[str, ...]) -> ProposalPrices:
