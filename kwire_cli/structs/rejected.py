@@ -1,7 +1,7 @@
 """Structs of flexible versions with tagged fields as KIP-482 rejects them: by tag and type, or after an escape byte.
 
-The document describes both alternatives in a sentence each, and no bytes. The bytes here are the fewest that a reader
-can read. They are for comparison: only construct reads them, not the engine.
+The document describes both alternatives in a sentence each and specifies no bytes, so their layout is a choice of this
+module. The declarations are for comparison: only construct reads them, not the engine.
 """
 
 from __future__ import annotations
