@@ -2,7 +2,7 @@
 
 The kind of the first input selects the comparison: record batches are compared as records, frames and bodies as
 messages. Captures and messages contain both, so an option for records selects the records in them. `--advise` proposes
-encodings and tags instead.
+encodings and tags instead, and `--histogram` counts the values of a field.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import click
 
 from kwire_cli.analysis.costs.advice_answer import advice_answer
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.compare_advice import ADVICE_OPTIONS, AdviceOptions, advice_on
+from kwire_cli.cli.compare_advice import ADVICE_OPTIONS, AdviceOptions, advice_on, histogram_of
 from kwire_cli.cli.compare_messages import MESSAGE_OPTIONS, MessageForms, messages_compared, values_compared
 from kwire_cli.cli.compare_proposal import KIP, PROPOSAL_OPTIONS, ProposalOptions, prices_of
 from kwire_cli.cli.compare_records import RECORD_OPTIONS, RecordOptions, records_compared
-from kwire_cli.cli.completers import complete_file
+from kwire_cli.cli.completers import complete_field_paths, complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, reading_of, refuse_unfit
@@ -41,7 +41,8 @@ EXAMPLES = (
     ("kwire compare incident.pcap --filter 'api == Fetch' --flexible", "what KIP-482 costs in it"),
     ("kwire compare orders-0 --codec none --batch as-is --headers-as none", "a segment's records"),
     ("kwire compare incident.pcap --proposal client-zone.json -f kip", "what a proposal costs in it"),
-    ("kwire compare incident.pcap --advise --top 3 --histograms 0", "what would save bytes"),
+    ("kwire compare incident.pcap --advise --top 3", "what would save bytes"),
+    ("kwire compare incident.pcap --histogram highWatermark", "the values of a field by their bytes"),
 )
 _TAKES = (READABLE | {Kind.JSON}) - {Kind.REQUEST_LOG, Kind.LOG_FILE}
 _MESSAGES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
@@ -67,11 +68,12 @@ class Options(MessageForms, RecordOptions, AdviceOptions, ProposalOptions, Repor
         help="Set the output format; kip is text for KIPs.  [default: table]",
     )
     advise: bool = flag("--advise", help="Propose the encodings and tags that save bytes in the values.")
-
-    @property
-    def cuts_tables(self) -> bool:
-        """Return whether the tables of the answer have at most --top rows, which is the case for advice."""
-        return self.advise
+    histogram: str | None = option(
+        "--histogram",
+        metavar="PATH",
+        shell_complete=complete_field_paths,
+        help="Count the integers, lengths or counts of this field by their bytes.",
+    )
 
 
 @click.command(name="compare", cls=Command, examples=EXAMPLES)
@@ -87,7 +89,7 @@ def command(environment: Environment, options: Options) -> int:
         raise click.UsageError("--format kip is for proposals, and there is no --proposal")
     with environment.answering():
         if options.proposals:
-            others = (*MESSAGE_OPTIONS, *RECORD_OPTIONS, *ADVICE_OPTIONS, "advise", "times")
+            others = (*MESSAGE_OPTIONS, *RECORD_OPTIONS, *ADVICE_OPTIONS, "as_topic", "advise", "histogram")
             refuse(options, others, "does not go with --proposal")
             prices = prices_of(environment, options, options.source)
             if options.fmt == KIP:
@@ -97,10 +99,13 @@ def command(environment: Environment, options: Options) -> int:
             return emit(environment, prices.answer(), options)
         refuse(options, PROPOSAL_OPTIONS, "needs --proposal")
         if options.advise:
-            refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS), "does not go with --advise")
-            advice = advice_on(environment, options, options.source)
-            return emit(environment, advice_answer(advice, options.top, options.histograms), options)
+            refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS, "histogram"), "does not go with --advise")
+            return emit(environment, advice_answer(advice_on(environment, options, options.source)), options)
         refuse(options, ADVICE_OPTIONS, "needs --advise")
+        if options.histogram:
+            refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS), "does not go with --histogram")
+            return emit(environment, histogram_of(environment, options, options.histogram, options.source), options)
+        refuse(options, ("as_topic",), "needs --advise or --histogram")
         return emit(environment, _compare(environment, options, options.source), options)
 
 

@@ -1,7 +1,6 @@
-"""`kwire compare --advise`: the encodings and tags that would save bytes, from the values in captures and logs.
+"""`kwire compare --advise` and `--histogram`: answers about the values of fields in captures and logs.
 
-The values of all messages are counted by field. Guessed messages are skipped, because wrong values would spoil the
-advice.
+Guessed messages are skipped, because wrong values would spoil the answers.
 """
 
 from __future__ import annotations
@@ -9,16 +8,17 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import click
 
 from kwire_cli.analysis.costs.advice import Advising
+from kwire_cli.analysis.costs.histogram import Histogram
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.compare_inputs import bodies
 from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, RecordSets
-from kwire_cli.cli.typed_options import Printing, option
+from kwire_cli.cli.typed_options import option
 from kwire_cli.errors import InputError
 from kwire_cli.records.batch import Batch, has_payloads, payload_of
 from kwire_cli.source.kinds import Kind
@@ -30,39 +30,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.analysis.costs.advice import Advice
+    from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.engine.values import Body
     from kwire_cli.records.gaps import Gap
 
 
-ADVICE_OPTIONS = ("min_saving", "histograms", "write_overlay", "as_topic")
+ADVICE_OPTIONS = ("min_saving", "write_overlay")
 """Fields of AdviceOptions that only advice supports."""
 _TAKES = READABLE - {Kind.LOG_FILE, Kind.REQUEST_LOG}
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class AdviceChoice(Printing):
-    """Options for advice: the smallest saving, histograms, and the overlay."""
-
-    SECTION: ClassVar[str] = "Choose"
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class AdviceOptions(Captures, Choosing, Messages, RecordSets, Definitions):
+    """Options for advice on the inputs of a command, and for histograms of their fields."""
 
     min_saving: int = option(
         "--min-saving",
+        section="Choose",
         rare=True,
         type=click.IntRange(min=1),
         default=1,
         show_default=True,
         metavar="BYTES",
         help="Overlay only what saves at least this many bytes.",
-    )
-    histograms: int = option(
-        "--histograms",
-        rare=True,
-        type=click.IntRange(min=0),
-        default=3,
-        show_default=True,
-        metavar="N",
-        help="Draw histograms of this many integer fields.",
     )
     write_overlay: str | None = option(
         "--write-overlay",
@@ -74,9 +65,13 @@ class AdviceChoice(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class AdviceOptions(AdviceChoice, Captures, Choosing, Messages, RecordSets, Definitions):
-    """Options for advice on the inputs of a command."""
+def histogram_of(environment: Environment, options: AdviceOptions, path: str, sources: tuple[str, ...]) -> Answer:
+    """Return the numbers of a field in all inputs. Raises InputError if no message has the field."""
+    histogram = Histogram(path)
+    for message in _certain_messages(environment, options, sources):
+        if message.exact:
+            histogram.add(message)
+    return histogram.answer()
 
 
 def advice_on(environment: Environment, options: AdviceOptions, sources: tuple[str, ...]) -> Advice:
@@ -84,19 +79,9 @@ def advice_on(environment: Environment, options: AdviceOptions, sources: tuple[s
 
     Raises InputError if no message is certain.
     """
-    if not sources and environment.stdin.isatty():
-        raise InputError(
-            "no input: give captures, frames, segments, folders of a log directory, or - for standard input"
-        )
-    read = Read()
     with closing(Advising(options.catalog)) as advising:
-        for message in _read_messages(environment, options, sources or ("-",), read):
+        for message in _certain_messages(environment, options, sources):
             advising.add(message)
-        if not advising.messages:
-            raise empty_inputs(read) or InputError(
-                "this holds no message that is certain: for a response outside a capture give --api and "
-                "--message-version"
-            )
         advice = advising.advice(options.min_saving)
     if options.write_overlay:
         _write_overlay(environment, Path(options.write_overlay), advice)
@@ -113,10 +98,27 @@ def _write_overlay(environment: Environment, file: Path, advice: Advice) -> None
     )
 
 
+def _certain_messages(environment: Environment, options: AdviceOptions, sources: tuple[str, ...]) -> Iterator[Body]:
+    """Yield the bodies of frames that are certain, and Kafka's messages in records. Raise InputError without any."""
+    if not sources and environment.stdin.isatty():
+        raise InputError(
+            "no input: give captures, frames, segments, folders of a log directory, or - for standard input"
+        )
+    read = Read()
+    is_empty = True
+    for message in _read_messages(environment, options, sources or ("-",), read):
+        is_empty = False
+        yield message
+    if is_empty:
+        raise empty_inputs(read) or InputError(
+            "this holds no message that is certain: for a response outside a capture give --api and --message-version"
+        )
+
+
 def _read_messages(
     environment: Environment, options: AdviceOptions, sources: tuple[str, ...], read: Read
 ) -> Iterator[Body]:
-    """Yield the bodies of frames that are certain, and Kafka's messages in records."""
+    """Yield the messages of all inputs, and add each input to `read` after its last message."""
     choice = Choice(options, options.catalog)
     for opened in open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES):
         refuse_unfit(options, opened)

@@ -64,9 +64,8 @@ from kwire_cli.spec.model import NONE, Versions, check_version
 from kwire_cli.spec.overlay import load_overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
-    from kwire_cli.analysis.costs.times import Times
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.source.reading import Opened
@@ -174,83 +173,6 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
 
 def values_compared(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Answer | None:
     """Return the size of --values or of generated values in each form. Return None if the values are in the inputs."""
-    result = _compare_values(environment, options, sources)
-    return _build_answer(environment, options, result) if result else None
-
-
-def messages_compared(
-    environment: Environment, options: MessageForms, sources: tuple[str, ...], inputs: Iterable[Opened]
-) -> Answer:
-    """Return the size of the messages of the inputs in each form. Raises InputError if no message can be compared."""
-    return _build_answer(environment, options, _compare_inputs(environment, options, sources, inputs))
-
-
-def _build_answer(environment: Environment, options: MessageForms, result: Compared) -> Answer:
-    for reason, number in result.skipped.items():
-        environment.note(f"kwire: skipped: {number} {reason}")
-    if FLEXIBLE in result.comparisons[0].totals:
-        catalog = options.catalog
-        result.flexible_headers = sum(
-            comparison.given.messages * header_difference(catalog, catalog.message(comparison.message))
-            for comparison in result.comparisons
-            if comparison.message
-        )
-    return result.answer(by_field=options.by_field)
-
-
-def _note_missing_versions(environment: Environment, options: MessageForms, spec: MessageSpec) -> None:
-    """Note that a message lacks versions in --versions. Open ranges such as `9+` and all need no note."""
-    text = options.versions
-    if not text or text == "all" or text.endswith("+"):
-        return
-    requested = Versions.parse(text)
-    valid = spec.valid_versions
-    if requested.low < valid.low or requested.high > valid.high:
-        environment.note(f"kwire: {spec.name} has versions {valid}: --versions {text} is held to these")
-
-
-def _select_forms(options: MessageForms, specs: list[MessageSpec], version: int, *, several: bool) -> Choice:
-    """Return the forms that the options select, by default the most informative ones."""
-    if options.paths and not options.encodings:
-        raise click.UsageError("--paths needs an --encoding")
-    if options.cases and options.chooses and not (options.encodings or options.overlays):
-        raise click.UsageError("--cases needs an --encoding or --overlay")
-    if not several:
-        check_fields(specs, options.paths)
-    if not options.chooses:
-        others = () if several else tuple(other for other in specs[0].valid_versions.each() if other != version)
-        return Choice(others, (*(EDGES if several else ()), *TELLING), cases=options.cases)
-    overlays = tuple((Path(name).stem, load_overlay(name)) for name in options.overlays)
-    for name, overlay in overlays:
-        if not several and not concerns(overlay, specs[0]):
-            raise InputError(f"the overlay {name} does not change {specs[0].name}, but {', '.join(overlay.messages)}")
-    versions = _parse_versions(options.versions, None if several else specs[0])
-    return Choice(versions, options.names, options.paths, overlays, options.cases)
-
-
-def _new_prices(choice: Choice) -> Prices:
-    """Return a new sum of message sizes, for the original form and the selected forms."""
-    return Prices(lambda spec, version: [Form(GIVEN, spec, version), *forms_of(spec, version, choice)])
-
-
-def _parse_versions(text: str | None, spec: MessageSpec | None) -> tuple[int, ...]:
-    """Return the versions in --versions that a message has, or all numbers if there are several messages."""
-    if not text:
-        return ()
-    valid = spec.valid_versions if spec else Versions(0, 255)
-    try:
-        requested = valid if text == "all" else Versions.parse(text)
-    except ValueError as error:
-        raise click.UsageError(f"--versions: {error}, or all") from None
-    if requested.low > requested.high and requested != NONE:
-        raise click.UsageError(f"--versions takes the lower number first, not {text!r}")
-    if not requested & valid:
-        raise InputError(f"{spec.name} has versions {valid}, not {text}" if spec else f"no message has versions {text}")
-    return tuple((requested & valid).each())
-
-
-def _compare_values(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Compared | None:
-    """Return the comparison of --values or of generated values, or None if the values are in the inputs."""
     ranges: dict[str, tuple[int, ...]] = {name: chosen for name in USUAL if (chosen := getattr(options, name))}
     generated = bool(ranges or options.counts)
     if options.values is not None:
@@ -270,6 +192,73 @@ def _compare_values(environment: Environment, options: MessageForms, sources: tu
     return _compare_generated(environment, options, ranges, dict(options.counts or {}))
 
 
+def _answer(environment: Environment, options: MessageForms, result: Compared, value: Any) -> Answer:
+    """Return the answer. `value` contains the values of the message, if there is only one."""
+    for reason, number in result.skipped.items():
+        environment.note(f"kwire: skipped: {number} {reason}")
+    forms = result.comparisons[0].totals
+    if FLEXIBLE in forms:
+        catalog = options.catalog
+        result.flexible_headers = sum(
+            comparison.given.messages * header_difference(catalog, catalog.message(comparison.message))
+            for comparison in result.comparisons
+            if comparison.message
+        )
+    if options.times:
+        result.times = measure_times([total.form for total in forms.values() if total.form and total.messages], value)
+    return result.answer(by_field=options.by_field)
+
+
+def _select_forms(
+    environment: Environment, options: MessageForms, spec: MessageSpec, version: int, *, several: bool = False
+) -> Choice:
+    """Return the forms that the options select for a message, by default the most informative ones.
+
+    If there are several messages, `spec` is the first one.
+    """
+    if options.paths and not options.encodings:
+        raise click.UsageError("--paths needs an --encoding")
+    if options.cases and options.chooses and not (options.encodings or options.overlays):
+        raise click.UsageError("--cases needs an --encoding or --overlay")
+    if not several:
+        check_fields([spec], options.paths)
+    if not options.chooses:
+        others = () if several else tuple(other for other in spec.valid_versions.each() if other != version)
+        return Choice(others, (*(EDGES if several else ()), *TELLING), cases=options.cases)
+    overlays = tuple((Path(name).stem, load_overlay(name)) for name in options.overlays)
+    for name, overlay in overlays:
+        if not several and not concerns(overlay, spec):
+            raise InputError(f"the overlay {name} does not change {spec.name}, but {', '.join(overlay.messages)}")
+    versions = _parse_versions(environment, options.versions, None if several else spec)
+    return Choice(versions, options.names, options.paths, overlays, options.cases)
+
+
+def _new_prices(choice: Choice) -> Prices:
+    """Return a new sum of message sizes, for the original form and the selected forms."""
+    return Prices(lambda spec, version: [Form(GIVEN, spec, version), *forms_of(spec, version, choice)])
+
+
+def _parse_versions(environment: Environment, text: str | None, spec: MessageSpec | None) -> tuple[int, ...]:
+    """Return the versions in --versions that a message has, or all numbers if there are several messages.
+
+    Note that a message lacks versions. Open ranges such as `9+` and all need no note.
+    """
+    if not text:
+        return ()
+    valid = spec.valid_versions if spec else Versions(0, 255)
+    try:
+        requested = valid if text == "all" else Versions.parse(text)
+    except ValueError as error:
+        raise click.UsageError(f"--versions: {error}, or all") from None
+    if requested.low > requested.high and requested != NONE:
+        raise click.UsageError(f"--versions takes the lower number first, not {text!r}")
+    if not requested & valid:
+        raise InputError(f"{spec.name} has versions {valid}, not {text}" if spec else f"no message has versions {text}")
+    if spec and not text.endswith("+") and (requested.low < valid.low or requested.high > valid.high):
+        environment.note(f"kwire: {spec.name} has versions {valid}: --versions {text} is held to these")
+    return tuple((requested & valid).each())
+
+
 def _is_piped(environment: Environment) -> bool:
     """Return whether standard input has bytes. The bytes are read and stored for later readers."""
     if environment.stdin.isatty():
@@ -279,26 +268,18 @@ def _is_piped(environment: Environment) -> bool:
     return bool(data.strip())
 
 
-def _compare_json_values(environment: Environment, options: MessageForms, argument: str) -> Compared:
+def _compare_json_values(environment: Environment, options: MessageForms, argument: str) -> Answer:
     values = read_values(environment, options.catalog, argument)
     version = values.version if options.version is None else options.version
     spec, version = _find_message(options.catalog, options.message or values.message, version)
-    prices = _new_prices(_select_forms(options, [spec], version, several=False))
-    _note_missing_versions(environment, options, spec)
+    prices = _new_prices(_select_forms(environment, options, spec, version))
+    value = values.written(spec)
     try:
-        prices.add_values(spec, version, values.written(spec))
+        prices.add_values(spec, version, value)
     except EncodeError as error:
         raise InputError(f"{spec.name} {version}: {error}", file=values.name) from None
-    comparisons = prices.comparisons
-    times = _measure_times(options, comparisons[0], values.written(spec))
-    return Compared(f"values of {values.name or 'the argument'}", comparisons, times=times)
-
-
-def _measure_times(options: MessageForms, comparison: Comparison, value: Any) -> list[Times]:
-    """Return the times of all forms that can represent the only message, or an empty list without --times."""
-    if not options.times:
-        return []
-    return measure_times([total.form for total in comparison.totals.values() if total.form and total.messages], value)
+    result = Compared(f"values of {values.name or 'the argument'}", prices.comparisons)
+    return _answer(environment, options, result, value)
 
 
 def _compare_generated(
@@ -306,40 +287,39 @@ def _compare_generated(
     options: MessageForms,
     ranges: dict[str, tuple[int, ...]],
     paths: dict[str, tuple[int, ...]],
-) -> Compared:
+) -> Answer:
     spec, version = _find_message(options.catalog, options.message, options.version)
-    choice = _select_forms(options, [spec], version, several=False)
-    _note_missing_versions(environment, options, spec)
+    choice = _select_forms(environment, options, spec, version)
     caller = Terminal(environment)
+    chosen = list(combinations(ranges | paths))
     messages = []
-    for chosen in combinations(ranges | paths):  # before any message is generated: this rejects excessive sizes
-        usual_counts = {name: chosen[name] for name in ranges}
-        path_counts = {name: chosen[name] for name in paths}
-        messages.append((chosen, counts_for(spec, version, usual_counts, path_counts)))
+    for numbers_by_name in chosen:  # before any message is generated: this rejects excessive sizes
+        roles = _restrict(numbers_by_name, ranges)
+        messages.append(counts_for(spec, version, roles, _restrict(numbers_by_name, paths)))
     if len(messages) > 1 and (options.by_field or options.times):
         name = "--by-field" if options.by_field else "--times"
         raise click.UsageError(f"{name} needs a single message, and these ranges make several")
     comparisons = list[Comparison]()
-    values = None
-    for number, (_, message_counts) in enumerate(messages):
+    value = None
+    for number, message_counts in enumerate(messages):
         caller.progress(spec.name, number, len(messages), "messages")
         if comparisons and caller.stopped:
             break
         prices = _new_prices(choice)
-        values = generate(spec, version, message_counts)
-        prices.add_values(spec, version, values)
+        value = generate(spec, version, message_counts)
+        prices.add_values(spec, version, value)
         comparisons += prices.comparisons
     caller.done()
     if len(messages) == 1:
-        times = _measure_times(options, comparisons[0], values)
-        return Compared(_generated_label(messages[0][1]), comparisons, values=values, times=times)
-    several = {name for name, choices in (ranges | paths).items() if len(choices) > 1}
-    varied = [_restrict(chosen, several) for chosen, _ in messages]
-    fixed = {name: number for name, number in messages[0][0].items() if name not in several}
-    return Compared(_generated_label(fixed), comparisons, varied)
+        result = Compared(_generated_label(messages[0]), comparisons, values=value)
+    else:
+        varied = {name for name, choices in (ranges | paths).items() if len(choices) > 1}
+        fixed = _generated_label(_restrict(chosen[0], chosen[0].keys() - varied))
+        result = Compared(fixed, comparisons, [_restrict(numbers_by_name, varied) for numbers_by_name in chosen])
+    return _answer(environment, options, result, value)
 
 
-def _restrict(numbers_by_name: dict[str, int], names: set[str]) -> dict[str, int]:
+def _restrict(numbers_by_name: dict[str, int], names: Collection[str]) -> dict[str, int]:
     return {name: number for name, number in numbers_by_name.items() if name in names}
 
 
@@ -356,9 +336,10 @@ def _find_message(catalog: Catalog, name: str | None, version: int | None) -> tu
     return spec, highest(spec) if version is None else version
 
 
-def _compare_inputs(
+def messages_compared(
     environment: Environment, options: MessageForms, sources: tuple[str, ...], inputs: Iterable[Opened]
-) -> Compared:
+) -> Answer:
+    """Return the size of the messages of the inputs in each form. Raises InputError if no message can be compared."""
     skipped: Counter[str] = Counter()
     read: Read = []
     remaining = whole_messages(LineChoice(options, options.catalog), inputs, skipped, read)
@@ -369,20 +350,17 @@ def _compare_inputs(
             f"{missing_names(sources)}there is no message to price{f' ({unpriced})' if unpriced else ''}; --api or "
             "--message, and --message-version, say what the bytes are"
         )
-    if options.times and len(ahead) > 1:
+    several = len(ahead) > 1
+    if options.times and several:
         raise click.UsageError("--times needs a single message; --frames or --filter choose one of a capture")
     label, first = ahead[0]
-    choice = _select_forms(options, [first.spec], first.version, several=len(ahead) > 1)
-    prices = _new_prices(choice)
-    if len(ahead) == 1:
-        _note_missing_versions(environment, options, first.spec)
+    prices = _new_prices(_select_forms(environment, options, first.spec, first.version, several=several))
     for _, decoded in chain(ahead, remaining):
         prices.add(decoded)
     if options.paths:
-        check_fields(list(prices.specs.values()), options.paths)
-    if len(ahead) > 1:
+        specs = {one.message: one.given.form.spec for one in prices.comparisons if one.given.form}
+        check_fields(list(specs.values()), options.paths)
+    if several:
         number = sum(comparison.given.messages for comparison in prices.comparisons)
         label = f"{number} messages of {', '.join(sources) or 'the input'}"
-    comparisons = prices.comparisons
-    times = _measure_times(options, comparisons[0], first.value)
-    return Compared(label, comparisons, skipped=skipped, times=times)
+    return _answer(environment, options, Compared(label, prices.comparisons, skipped=skipped), first.value)

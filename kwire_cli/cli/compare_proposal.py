@@ -7,15 +7,15 @@ fields, which captured messages lack.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.costs.proposal_answer import ProposalPrices
-from kwire_cli.analysis.costs.proposals import Assumption, Pricing, Proposals, check_assumptions
+from kwire_cli.analysis.costs.proposals import Assumption, Pricing
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages
-from kwire_cli.cli.typed_options import Printing, option
+from kwire_cli.cli.typed_options import option
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
@@ -23,7 +23,6 @@ from kwire_cli.source.opening import open_inputs
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.source.reading import Opened
 
 KIP = "kip"
 """The format of a paragraph and a table for a KIP."""
@@ -32,14 +31,13 @@ PROPOSAL_OPTIONS = ("proposals", "assumed")
 _TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES})
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class Proposing(Printing):
-    """Options for a proposal and its assumptions."""
-
-    SECTION: ClassVar[str] = "Choose"
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ProposalOptions(Captures, Choosing, Messages, Definitions):
+    """Options for the price of a proposal on the inputs of a command."""
 
     proposals: tuple[str, ...] = option(
         "--proposal",
+        section="Choose",
         multiple=True,
         metavar="FILE",
         shell_complete=complete_file,
@@ -47,16 +45,12 @@ class Proposing(Printing):
     )
     assumed: tuple[str, ...] = option(
         "--assume",
+        section="Choose",
         multiple=True,
         rare=True,
         metavar="PATH=VALUE[@SHARE]",
         help="Assume this value, or len:N, of a new field in the proposal.",
     )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ProposalOptions(Proposing, Captures, Choosing, Messages, Definitions):
-    """Options for the price of a proposal on the inputs of a command."""
 
 
 def prices_of(environment: Environment, options: ProposalOptions, sources: tuple[str, ...]) -> ProposalPrices:
@@ -65,15 +59,12 @@ def prices_of(environment: Environment, options: ProposalOptions, sources: tuple
     Raises InputError if a proposal or an assumption makes no sense, or if the proposal changes none of the messages.
     """
     catalog = options.catalog
-    proposals = Proposals(catalog, options.proposals)
     assumptions = [Assumption.parse(text) for text in options.assumed]
-    check_assumptions(proposals, (catalog.message(entry.name) for entry in catalog), assumptions)
-    prices = ProposalPrices(
-        Redaction(catalog, show_secrets=False), Pricing(catalog, proposals, assumptions), assumptions
-    )
+    prices = ProposalPrices(Redaction(catalog, show_secrets=False), Pricing(catalog, options.proposals, assumptions))
     choice = Choice(options, catalog)
     for opened in open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES):
-        _add(prices, opened, choice)
+        for subject in choice.among(opened.subjects()) if opened.kind is Kind.CAPTURE else opened.subjects():
+            prices.add(subject)
     if not prices.priced:
         refused = "; ".join(prices.pricing.refused)
         raise InputError(
@@ -81,13 +72,3 @@ def prices_of(environment: Environment, options: ProposalOptions, sources: tuple
             f"{prices.skipped} not decoded whole){f'; {refused}' if refused else ''}"
         )
     return prices
-
-
-def _add(prices: ProposalPrices, opened: Opened, choice: Choice) -> None:
-    if opened.kind is Kind.CAPTURE:
-        for line in choice.among(opened.subjects()):
-            prices.add(line.frame, line.client_id, line.seen.time, line.seen.size)
-        return
-    for frame in opened.subjects():
-        client = frame.header.value.get("clientId") if frame.header else None
-        prices.add(frame, client, None, frame.size)

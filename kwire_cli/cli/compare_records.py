@@ -34,7 +34,6 @@ from kwire_cli.message.frames import Frame
 from kwire_cli.message.roles import RecordsAs, roles
 from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.records.compression import CODECS, compress
-from kwire_cli.records.formats import AUTO
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.records.registers import read_register
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.source.reading import Caller, Opened
-    from kwire_cli.stores import FileBytes
 
 BATCH_SIZES = "as-is,1,10,100"
 GENERATED_BATCHES = "1,3,10,50,100,all"
@@ -200,14 +198,13 @@ def _read_input(opened: Opened, choice: Choice) -> Iterator[PartitionBatch]:
             if line.seen.size and (read := line.read):
                 yield from _read_body(line.api, *read, line.reading())
     elif opened.kind is Kind.JSON:
-        label = opened.label
-        content = _write_json_batches(bytes(opened.recognised.views[0]), label)
-        yield from _read_content(opened, label, label, content, AUTO)
+        content = _write_json_batches(bytes(opened.recognised.views[0]), opened.label)
+        yield from _batches_among(opened, opened.label, opened.label, items(source_of(content)))
     elif isinstance(opened, LogInput):
-        form = opened.how.record_format or AUTO
         for file in opened.files():
             partition = file.path.resolve().parent.name if file.path else file.label
-            yield from _read_content(opened, file.label, partition, file.content, form)
+            found = file.items(file.source(opened.how), opened.caller)
+            yield from _batches_among(opened, file.label, partition, found)
     else:
         reading = RecordsAs(opened.how.catalog)
         for subject in opened.subjects():
@@ -217,13 +214,11 @@ def _read_input(opened: Opened, choice: Choice) -> Iterator[PartitionBatch]:
                 yield from _read_body(subject.api, roles(body.spec, body.entry), body.raw, reading)
 
 
-def _read_content(
-    opened: Opened, label: str, partition: str, content: memoryview | FileBytes, form: str
+def _batches_among(
+    opened: Opened, label: str, partition: str, found: Iterable[Batch | Gap]
 ) -> Iterator[PartitionBatch]:
-    for item in items(source_of(content, form=form)):
-        opened.caller.progress(label, item.position, len(content))
-        if opened.caller.stopped:
-            return
+    """Yield the batches, and note the gaps between them."""
+    for item in found:
         if not isinstance(item, Gap):
             yield PartitionBatch(partition, item)
         elif item.code != PADDING:

@@ -17,9 +17,9 @@ from click.shell_completion import CompletionItem
 from kwire_cli.analysis.comparison.copies import compared, copies_answer
 from kwire_cli.analysis.comparison.definitions import Difference, definitions_answer
 from kwire_cli.analysis.comparison.history import history_answer
+from kwire_cli.analysis.costs.definition_changes import ChangedDefinition, price_traffic, renamed_fields
 from kwire_cli.analysis.costs.definition_costs import costs, forms_to_compare
 from kwire_cli.analysis.costs.forms import Form
-from kwire_cli.analysis.costs.traffic_prices import Change, price_traffic
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_message, complete_version
 from kwire_cli.cli.diff_messages import DiffedMessages, messages_answer
@@ -78,7 +78,7 @@ def _diff_versions(environment: Environment, options: Options, message: str, ver
                 meanings=meanings_between(spec.name, a, b),
             )
         )
-        priced[spec.name] = Change(spec, spec, versions=(a, b))
+        priced[spec.name] = ChangedDefinition(spec, spec, {}, versions=(a, b))
     return _with_traffic(environment, options, differences, priced)
 
 
@@ -107,31 +107,37 @@ def _diff_definitions(environment: Environment, options: Options, a: str, b: str
             differences.append(Difference(name, *files, [], []))
             continue
         part = changes(definition_part(before.spec), definition_part(after.spec))
-        renamed = {change.old_path: change.path for change in part if change.kind == "renamed" and change.path}
+        renamed = renamed_fields(part)
         priced: list[Cost] = []
         for forms in forms_to_compare(before.spec, after.spec):
             priced += costs(*forms, renamed)
         differences.append(Difference(name, *files, part, priced))
-        concerned[name] = concerned[before.spec.name] = Change(before.spec, after.spec, renamed)
+        concerned[name] = concerned[before.spec.name] = ChangedDefinition(before.spec, after.spec, renamed)
     return _with_traffic(environment, options, differences, concerned)
 
 
 def _with_traffic(
-    environment: Environment, options: Options, differences: list[Difference], changed: dict[str, Change]
+    environment: Environment,
+    options: Options,
+    differences: list[Difference],
+    changed: dict[str, ChangedDefinition],
 ) -> Answer:
     """Return an answer on differences, with the sizes of the messages of --traffic before and after the change."""
     if not options.traffic:
         return definitions_answer(differences)
     inputs = open_inputs(options.traffic, reading_of(options), Terminal(environment), takes=_TRAFFIC_KINDS)
-    unchanged = price_traffic(changed, _exact_messages(inputs, changed))
-    if not unchanged and not any(change.traffic for change in changed.values()):
+    prices, unchanged = price_traffic(changed, _exact_messages(inputs, changed))
+    if not unchanged and not prices.found:
         raise InputError("--traffic has no message that can be read whole; --port says which port is the broker's")
-    priced = [
-        difference._replace(traffic=changed[difference.message].traffic)
-        if difference.message in changed
-        else difference
-        for difference in differences
-    ]
+    priced = []
+    for difference in differences:
+        change = changed.get(difference.message)
+        traffic = []
+        for key in sorted(prices.found):
+            if change and key[0] == change.old.name:
+                before, after = prices.found[key].totals.values()
+                traffic.append((before, after))
+        priced.append(difference._replace(traffic=traffic))
     return definitions_answer(priced, unchanged)
 
 

@@ -18,7 +18,10 @@ from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, encoded_int
 from kwire_cli.structs.tags import TaggedField, TagSection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+
+    StructOf = Callable[[Sequence[Any], Any, dict[str, Absent]], MessageStruct]
+    """Declares a struct of its fields, its tag section, and the fields that only other versions have."""
 
 
 @dataclass(slots=True)
@@ -31,6 +34,7 @@ class _Layout:
     spec: MessageSpec
     version: int
     flexible: bool
+    struct: StructOf
     room: int = MAX_FIELDS
     depth: int = 0
 
@@ -47,9 +51,14 @@ class _Layout:
             raise SpecError(reason, file=self.spec.file, path=self.spec.name)
 
 
-def declare(spec: MessageSpec, version: int, *, flexible: bool | None = None) -> MessageStruct:
-    """Return the layout of `spec` at `version`; `flexible` overrules the definition (to price the other form)."""
-    layout = _Layout(spec, version, version in spec.flexible_versions if flexible is None else flexible)
+def declare(
+    spec: MessageSpec, version: int, *, flexible: bool | None = None, struct: StructOf = MessageStruct
+) -> MessageStruct:
+    """Return the layout of `spec` at `version`.
+
+    `flexible` overrules the definition, and `struct` declares structs, to price other forms.
+    """
+    layout = _Layout(spec, version, version in spec.flexible_versions if flexible is None else flexible, struct)
     return _struct(layout, spec.fields)
 
 
@@ -73,7 +82,7 @@ def _struct(layout: _Layout, fields: Sequence[FieldSpec]) -> MessageStruct:
     section = (
         TagSection(tuple(sorted(tagged, key=lambda field: field.tag)), frozenset(invalid)) if layout.flexible else None
     )
-    return MessageStruct(plain, section, absent)
+    return layout.struct(plain, section, absent)
 
 
 def _tagged_type(layout: _Layout, field: FieldSpec) -> Any:

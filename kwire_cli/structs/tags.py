@@ -12,7 +12,7 @@ import base64
 import binascii
 import io
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
@@ -20,6 +20,9 @@ from kwire_cli.errors import EncodeError
 from kwire_cli.structs.composites import UNKNOWN_KEY, Choice, Rest, SizedStruct, sized
 from kwire_cli.structs.lengths import VarintArray
 from kwire_cli.structs.numbers import UVARINT, field_path, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 TAGGED_FIELD = sized("size", tag=UVARINT, size=UVARINT, data=Rest())
 """A tagged field of any tag."""
@@ -66,10 +69,14 @@ class TagSection(construct.Construct):
         return VarintArray(tagged_field(known), UVARINT) if known else TAG_SECTION
 
     def _parse(self, stream: Any, context: Any, path: str) -> dict[str, Any]:
+        return self.values(self.section._parse(stream, context, path) or ())
+
+    def values(self, entries: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the JSON form of tagged fields, as keys of their struct."""
         by_tag = {field.tag: field for field in self.known}
         values: dict[int, Any] = {}
         unknown = []
-        for entry in self.section._parse(stream, context, path) or ():
+        for entry in entries:
             if entry["tag"] in by_tag:
                 values[entry["tag"]] = entry["data"]
             else:
@@ -82,6 +89,11 @@ class TagSection(construct.Construct):
         return out | ({UNKNOWN_KEY: unknown} if unknown else {})
 
     def _build(self, obj: Any, stream: Any, context: Any, path: str) -> Any:
+        TAG_SECTION._build(self.entries(obj, context, path), stream, context, path)
+        return obj
+
+    def entries(self, obj: Any, context: Any, path: str) -> list[dict[str, Any]]:
+        """Return the tags and the bytes of the fields to write, in ascending order of the tags."""
         fields = dict(_unknown(obj, field_path(path)))
         for field in self.known:
             if field.name not in obj:
@@ -95,8 +107,7 @@ class TagSection(construct.Construct):
                     f"tag {field.tag} is {field.name} and cannot be an unknown tag", path=where, value=field.tag
                 )
             fields[field.tag] = data
-        TAG_SECTION._build([{"tag": tag, "data": fields[tag]} for tag in sorted(fields)], stream, context, path)
-        return obj
+        return [{"tag": tag, "data": fields[tag]} for tag in sorted(fields)]
 
     def _sizeof(self, context: Any, path: str) -> int:
         raise construct.SizeofError("the size depends on the value", path=path)

@@ -1,1 +1,1 @@
-"""Costs in bytes: ledgers, overhead, other forms, overlays, and advice."""
+"""Costs in bytes: overhead, messages and records in other forms, proposals, and advice."""

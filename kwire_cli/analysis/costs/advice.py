@@ -1,7 +1,7 @@
 """Advice: the encodings and tags that would have saved bytes in real messages.
 
 The messages are written in several forms: all integers in each encoding, all possible fields tagged, and both.
-`fields_of` adds up the bytes of each field in each form, and `choose` selects the smallest form of each field. The
+`Written` adds up the bytes of each field in each form, and `choose` selects the smallest form of each field. The
 choices are an overlay. A tag can lengthen the size field of the struct around it, so the saving of the overlay is not
 the sum of these differences. The messages are written once more under the overlay.
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field as dataclass_field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.changed_definitions import next_tags, taggable
-from kwire_cli.analysis.costs.forms import FORMS, GIVEN, Form, form_of
+from kwire_cli.analysis.costs.forms import FORMS, GIVEN, TAGGED, Form, form_of
 from kwire_cli.analysis.costs.prices import Prices
 from kwire_cli.engine.values import anomalies
 from kwire_cli.message.decoded import decode_spec
@@ -27,10 +27,9 @@ from kwire_cli.spec.evolution.layout import layout_at
 from kwire_cli.spec.model import fields_by_path
 from kwire_cli.spec.overlay import read_overlay
 from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH, sized_encoding
-from kwire_cli.structs.numbers import Varint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.engine.values import Body
     from kwire_cli.message.decoded import Decoded
@@ -42,22 +41,21 @@ Key = tuple[str, str]
 """The name of a message, and the path of a field as in a ledger: the elements of an array of integers end in []."""
 NEARLY_ALWAYS = 0.9
 """Minimum share of default values for which a tag is proposed."""
-TAGGED = "tagged"
 TRIED = (*OWN_WIDTH, TAGGED, *(f"{name} and {TAGGED}" for name in OWN_WIDTH))
 """The names of the forms that advice compares."""
-Cells = dict[Key, Counter[int]]
-"""The integers of each field. Each counts as the number farthest from 0 with the same number of bits."""
 
 
 @dataclass(slots=True)
 class Field:
     """A field of a message: its values, and by form the bytes of its values, and those with lengths and tags.
 
-    `taggable` counts the values that could be tagged, `at_default` the values among them that a tag would omit.
+    `negative` counts the values below 0, `taggable` the values that could be tagged, and `at_default` the values among
+    them that a tag would omit.
     """
 
     kind: str
     count: int = 0
+    negative: int = 0
     values: Counter[str] = dataclass_field(default_factory=Counter)
     bytes: Counter[str] = dataclass_field(default_factory=Counter)
     taggable: int = 0
@@ -89,14 +87,14 @@ def _is_tagged(form: str) -> bool:
 
 
 class Written:
-    """Messages in every form of advice: their prices, and the integers in them.
+    """Messages in every form of advice: their prices, and the numbers of negative integers of each field.
 
     Forms with equal layouts are written once. `_same` contains the representative of each form, by message and version.
     """
 
     def __init__(self) -> None:
         self.prices = Prices(self._forms)
-        self.integers: Cells = {}
+        self.negative: Counter[Key] = Counter()
         self._same: dict[tuple[str, int], dict[str, str]] = {}
 
     def _forms(self, spec: MessageSpec, version: int) -> Sequence[Form]:
@@ -112,10 +110,8 @@ class Written:
         spans = decoded.raw
         for node, value, end in zip(spans.node, spans.value, spans.end, strict=True):
             leaf = spans.program.leaves[node]
-            if leaf.kind in ENCODABLE_TYPES:
-                data = bytes(spans.data[value:end])
-                number = leaf.decl.read(data) if isinstance(leaf.decl, Varint) else int.from_bytes(data, signed=True)
-                self.integers.setdefault((decoded.message, leaf.path), Counter())[_farthest(number)] += times
+            if leaf.kind in ENCODABLE_TYPES and leaf.decl.read(spans.data[value:end]) < 0:
+                self.negative[decoded.message, leaf.path] += times
 
     def add_to(self, fields: dict[Key, Field]) -> None:
         """Add the bytes of each field in each form to `fields`."""
@@ -135,24 +131,13 @@ class Written:
                         continue
                     found = fields.setdefault((spec.name, where), Field(kind))
                     found.count += sizes[GIVEN][0]
+                    found.negative += self.negative.pop((spec.name, where), 0)
                     for name, (_, prefix, value) in sizes.items():
                         found.values[name] += value
                         found.bytes[name] += prefix + value
                     if where in can_be_tagged:
                         found.taggable += sizes[GIVEN][0]
                         found.at_default += sizes[GIVEN][0] - sizes[TAGGED][0]
-
-
-def _farthest(number: int) -> int:
-    return (1 << number.bit_length()) - 1 if number >= 0 else -1 << (~number).bit_length()
-
-
-def fields_of(parts: Iterable[Written]) -> dict[Key, Field]:
-    """Return the fields of all messages with their bytes in each form."""
-    fields: dict[Key, Field] = {}
-    for written in parts:
-        written.add_to(fields)
-    return fields
 
 
 # The changes that save bytes, and their overlay.
@@ -213,7 +198,6 @@ class Advice(NamedTuple):
     size: int
     irregular: int
     fields: Mapping[Key, Field]
-    integers: Cells
     layers: Layers
     saved: int
     split: Split | None
@@ -261,16 +245,15 @@ class Advising:
         """Return the advice: the changes to fields that save at least `least` bytes each."""
         number = self.messages - self.irregular
         half = -(-number // 2)
-        earlier = self._written(1, half)
-        later = self._written(half + 1, number)
-        first = choose(self._catalog, fields_of([earlier]), least=max(least // 2, 1))
-        fields = fields_of([earlier, later])
+        fields: dict[Key, Field] = {}
+        self._written(1, half).add_to(fields)
+        first = choose(self._catalog, fields, least=max(least // 2, 1))
+        self._written(half + 1, number).add_to(fields)
         layers = choose(self._catalog, fields, least=least)
-        integers = {key: earlier.integers.get(key, Counter()) + cells for key, cells in later.integers.items()}
         split = Split(half, number - half, *self._saved(first, half + 1, number)) if number > half else None
         _, saved = self._saved(layers, 1, number)
         counts = self.messages, self.size, self.irregular
-        return Advice(*counts, fields, earlier.integers | integers, layers, saved, split)
+        return Advice(*counts, fields, layers, saved, split)
 
     def _read(self, first: int, last: int) -> Iterator[tuple[Decoded, int]]:
         """Yield some messages with the number of their occurrences. Equal messages are yielded once."""

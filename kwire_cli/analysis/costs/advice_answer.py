@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.advice import NEARLY_ALWAYS, TAGGED
-from kwire_cli.analysis.costs.extremes import widths
-from kwire_cli.analysis.costs.forms import FORMS, GIVEN
+from kwire_cli.analysis.costs.advice import NEARLY_ALWAYS
+from kwire_cli.analysis.costs.forms import FORMS, GIVEN, TAGGED
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
-from kwire_cli.errors import counted
 from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from kwire_cli.analysis.costs.advice import Advice, Field, Key, Layers, Split
     from kwire_cli.answer import Block, Row
@@ -23,26 +20,8 @@ SHOWN = 10
 MOST_BARS = 20
 
 
-class Integers(NamedTuple):
-    """The integers of one field: the share of negative values, their bytes now and in each encoding, the form with the
-    fewest bytes, and the bytes that it saves.
-    """
-
-    message: str
-    path: str
-    type: str
-    number: int
-    negative: float
-    bytes: int
-    fixed: int
-    packed: int
-    upacked: int
-    best: str
-    saving: int
-
-
-def integers(advice: Advice) -> list[Integers]:
-    """Return all fields of integers, the largest saving first."""
+def integers(advice: Advice) -> list[Row]:
+    """Return the rows of _INTEGERS, the largest saving first."""
     rows = []
     for (message, path), field in advice.fields.items():
         if field.kind not in ENCODABLE_TYPES or not field.count:
@@ -53,12 +32,9 @@ def integers(advice: Advice) -> list[Integers]:
             encoding = FORMS[best].encoding
             width = f"{encoding}{field.kind.removeprefix('int')}"
             name = best.replace(encoding, width, 1).replace(" and ", " ") if encoding else best
-        cells = advice.integers[message, path]
-        negative = sum(times for number, times in cells.items() if number < 0) / field.count
-        fixed, packed, upacked = (field.values[encoding] for encoding in OWN_WIDTH)
-        sizes = (field.values[GIVEN], fixed, packed, upacked)
-        counts = (field.kind, field.count, round(negative, 6))
-        rows.append(Integers(message, path, *counts, *sizes, name, field.saving(best)))
+        negative = round(field.negative / field.count, 6)
+        sizes = [field.values[form] for form in (GIVEN, *OWN_WIDTH)]
+        rows.append((message, path, field.kind, field.count, negative, *sizes, name, field.saving(best)))
     return _sorted(rows)
 
 
@@ -86,16 +62,6 @@ _INTEGERS = (
     Column("best"),
     Column("saving", "bytes", "saves"),
 )
-_WIDTHS = (
-    *_FIELD,
-    Column("type", wide=True),
-    Column("encoding"),
-    Column("low", "id", "from"),
-    Column("high", "id", "to"),
-    Column("bytes", "bytes"),
-    Column("count", "count", "values"),
-    Column("bar", "bar", " ", keep=1),
-)
 _DEFAULTS = (
     *_FIELD,
     Column("type", keep=2),
@@ -106,34 +72,24 @@ _DEFAULTS = (
 _OVERLAY = (*_FIELD, Column("encoding"), Column("elementEncoding"), Column("tag", "id"), Column("taggedVersions"))
 
 
-def advice_answer(advice: Advice, top: int | None = None, histograms: int = 3) -> Answer:
-    """Return the advice with `top` rows of each table, and the widths of the first `histograms` fields of integers."""
-    return Answer("What encodings and tags would save", [*_blocks(advice, top, histograms)])
+def advice_answer(advice: Advice) -> Answer:
+    """Return the advice as tables."""
+    return Answer("What encodings and tags would save", [*_blocks(advice)])
 
 
-def _blocks(advice: Advice, top: int | None, histograms: int) -> Iterator[Block]:
-    def table(name: str, columns: Sequence[Column], rows: Sequence[Row], title: str) -> Table:
-        note = f"… and {len(rows) - top} more" if top is not None and len(rows) > top else ""
-        return Table(name, columns, rows[:top], title, shown=SHOWN if top is None else None, note=note)
-
+def _blocks(advice: Advice) -> Iterator[Block]:
     rows = integers(advice)
-    bins = [(row, [*_bins(row, advice.integers[row.message, row.path])]) for row in rows[:histograms]]
     yield _facts(advice)
     if advice.split:
         yield _split_facts(advice.split)
-    paying = [(f"{row.message} {row.path}: {row.best}", row.saving) for row in rows[:MOST_BARS] if row.saving > 0]
-    if paying:
-        yield Chart("bars", "What integers would save in their best form", paying)
-    for row, cells in bins:
-        yield from _histograms(row, cells)
-    yield table("integers", _INTEGERS, rows, "integers (bytes now, and in each encoding)")
-    width_rows: list[Row] = []
-    for row, cells in bins:
-        width_rows += [(row.message, row.path, row.type, *cell, cell[-1]) for cell in cells]
-    yield Table("widths", _WIDTHS, width_rows, "values of integers by the bytes that they take")
+    bars = [(f"{message} {path}: {best}", saving) for message, path, *_, best, saving in rows[:MOST_BARS] if saving > 0]
+    if bars:
+        yield Chart("bars", "What integers would save in their best form", bars)
+    yield Table("integers", _INTEGERS, rows, "integers (bytes now, and in each encoding)", shown=SHOWN)
     title = "nearly always at their default: as tagged fields they would save"
-    yield table("defaults", _DEFAULTS, taggable(advice.fields), title)
-    yield table("overlay", _OVERLAY, [*_overlay(advice.layers)], "what pays: these fields in another form")
+    yield Table("defaults", _DEFAULTS, taggable(advice.fields), title, shown=SHOWN)
+    title = "what pays: these fields in another form"
+    yield Table("overlay", _OVERLAY, [*_overlay(advice.layers)], title, shown=SHOWN)
 
 
 def _facts(advice: Advice) -> Facts:
@@ -164,29 +120,6 @@ def _split_facts(split: Split) -> Facts:
 
 def _share(part: int, whole: int) -> float:
     return round(part / whole, 6) if whole else 0.0
-
-
-def _bins(row: Integers, cells: Counter[int]) -> Iterator[tuple[str, int, int, int, int]]:
-    """Yield the ranges of values that take the same bytes in an encoding, from the first to the last with values."""
-    for encoding in ("packed", "upacked"):
-        bins = []
-        for low, high, size in widths(row.type, f"{encoding}{row.type.removeprefix('int')}"):
-            count = sum(times for number, times in cells.items() if low <= number <= high)
-            bins.append((encoding, low, high, size, count))
-        filled = [at for at, (*_, count) in enumerate(bins) if count]
-        yield from bins[filled[0] : filled[-1] + 1]
-
-
-def _histograms(row: Integers, bins: Sequence[tuple[str, int, int, int, int]]) -> Iterator[Chart]:
-    field = f"{row.message} {row.path}, {row.type}"
-    note = "how many bytes its values take, and of which values"
-    for encoding, what, said in (("packed", "packed (zig-zag)", note), ("upacked", "upacked (unsigned)", "")):
-        bars = [
-            (f"{counted(size, 'byte')}, {low} .. {high}", count)
-            for name, low, high, size, count in bins
-            if name == encoding
-        ]
-        yield Chart("histogram", f"{field}: bytes {what}", bars, "values", note=said)
 
 
 def _overlay(layers: Layers) -> Iterator[Row]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field as dataclass_field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from kwire_cli.analysis.costs.extremes import extreme
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.errors import EncodeError
 from kwire_cli.message.decoded import LOSSLESS_KEY
 from kwire_cli.spec.model import default_value, fields_by_path
+from kwire_cli.spec.reading import ENCODABLE_TYPES, element_encoding_at, encoding_at
 from kwire_cli.structs.composites import SIZE_SUFFIX, UNKNOWN_KEY
 
 if TYPE_CHECKING:
@@ -57,12 +59,27 @@ def carried(form: Form, value: Any) -> Carried:
     Keys that no version of the definition has are kept, and so are values that should be an object or list and are
     not. The writer reports both as errors.
     """
+    own, foreign = _values_of_source(form, value)
+    for steps, new in form.assumed.items():
+        own = with_value(own, steps, new)
     walk = _Walk(form)
-    body = walk.struct(form.spec.fields, value, "")
-    return Carried(body, tuple(walk.lost.values()), tuple(walk.filled.values()))
+    body = walk.struct(form.spec.fields, own, "")
+    return Carried(body, (*foreign, *walk.lost.values()), tuple(walk.filled.values()))
 
 
-def values_of_source(form: Form, value: Any) -> tuple[Any, tuple[Misfit, ...]]:
+def with_value(value: Any, steps: Sequence[str], new: Any) -> Any:
+    """Return values in JSON form with a new field in every struct of a path. Null structs and arrays stay null."""
+    if isinstance(value, list):
+        return [with_value(item, steps, new) for item in value]
+    if not isinstance(value, dict):
+        return value
+    name = steps[0].removesuffix("[]")
+    if len(steps) == 1:
+        return {**value, name: new}
+    return {**value, name: with_value(value[name], steps[1:], new)} if name in value else value
+
+
+def _values_of_source(form: Form, value: Any) -> tuple[Any, tuple[Misfit, ...]]:
     """Return the values of another definition under the field names of the form, and the values without a field."""
     if form.source is None:
         return value, ()
@@ -125,6 +142,8 @@ class _Walk:
             elif not left_out and name + SIZE_SUFFIX not in value:
                 out[name] = self.default(field)
                 count_misfits(self.filled, [Misfit(where, 1, out[name])])
+            if self.form.case and name in out and field.element_type in ENCODABLE_TYPES:
+                out[name] = self.extreme(field, out[name], self.form.case)
         if out.get(UNKNOWN_KEY):
             self.unknown_tags(fields, out, path)
         return out
@@ -158,6 +177,16 @@ class _Walk:
         if not field.is_array:
             return self.struct(subs, value, path)
         return [self.struct(subs, item, f"{path}[]") for item in value] if isinstance(value, list | tuple) else value
+
+    def extreme(self, field: FieldSpec, value: Any, case: str) -> Any:
+        """Return the best or the worst value of integers with a varint's encoding."""
+        encoding = (element_encoding_at if field.is_array else encoding_at)(field, self.form.version)
+        if not encoding or "packed" not in encoding:
+            return value
+        number = extreme(field.element_type, encoding, case)
+        if field.is_array:
+            return [number] * len(value) if isinstance(value, list | tuple) else value
+        return number
 
     def nullable(self, field: FieldSpec) -> bool:
         """Return whether the field may be null in this form. It is True for numbers, whose writer refuses null."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 
-def all_tagged(spec: MessageSpec) -> MessageSpec:
+def all_tagged(spec: MessageSpec, _: Collection[str] = ()) -> MessageSpec:
     """Return the definition with every field tagged in all its versions. The tag is the index of the field.
 
     KIP-482 rejects this alternative.
@@ -36,7 +36,7 @@ def all_tagged(spec: MessageSpec) -> MessageSpec:
     return replace(plain, fields=numbered(plain.fields))
 
 
-def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = ()) -> MessageSpec:
+def encoded(spec: MessageSpec, encoding: str, paths: Collection[str] = ()) -> MessageSpec:
     """Return the definition with integers, also in arrays, under an encoding: packed32, or packed at the field's width.
 
     `paths` contains paths of fields, or their last parts. Without paths, all integers are changed. If the message has
@@ -54,7 +54,10 @@ def encoded(spec: MessageSpec, encoding: str, paths: Sequence[str] = ()) -> Mess
 
 
 def next_tags(spec: MessageSpec, paths: Collection[str]) -> dict[str, int]:
-    """Return a tag for each of these fields. The tags follow the last tag of the struct, in the order of the fields."""
+    """Return a tag for each of these fields without one.
+
+    The tags follow the last tag of the struct, in the order of the fields.
+    """
     free: dict[str, int] = {}
     fields = [*fields_by_path(spec)]
     for path, field in fields:
@@ -62,17 +65,20 @@ def next_tags(spec: MessageSpec, paths: Collection[str]) -> dict[str, int]:
             struct = path.rpartition(".")[0]
             free[struct] = max(free.get(struct, 0), field.tag + 1)
     tags = {}
-    for path, _ in fields:
-        if path in paths:
+    for path, field in fields:
+        if path in paths and field.tag is None:
             struct = path.rpartition(".")[0]
             tags[path] = free.get(struct, 0)
             free[struct] = tags[path] + 1
     return tags
 
 
-def with_tags(spec: MessageSpec, paths: Collection[str]) -> MessageSpec:
-    """Return the definition with these fields tagged in flexible versions, by the next tags of their structs."""
-    tags = next_tags(spec, paths)
+def with_tags(spec: MessageSpec, paths: Collection[str] = ()) -> MessageSpec:
+    """Return the definition with these fields tagged in flexible versions, by the next tags of their structs.
+
+    Without paths, all fields are tagged that Kafka's generator accepts as tagged fields. Fields with a tag keep it.
+    """
+    tags = next_tags(spec, paths or taggable(spec))
 
     def change(path: str, field: FieldSpec) -> FieldSpec:
         if path not in tags:
@@ -82,11 +88,11 @@ def with_tags(spec: MessageSpec, paths: Collection[str]) -> MessageSpec:
     return changed(spec, change)
 
 
-def without_tags(spec: MessageSpec, paths: Collection[str] | None = None) -> MessageSpec:
-    """Return the definition with these fields, by default all, not tagged."""
+def without_tags(spec: MessageSpec, paths: Collection[str] = ()) -> MessageSpec:
+    """Return the definition with these fields not tagged. Without paths, no field is tagged."""
 
     def change(path: str, field: FieldSpec) -> FieldSpec:
-        if paths is not None and path not in paths:
+        if paths and path not in paths:
             return field
         return replace(field, tag=None, tagged_versions=NONE)
 
@@ -99,11 +105,6 @@ def taggable(spec: MessageSpec) -> list[str]:
     Structs that cannot be null are left as they are.
     """
     return [path for path, field in fields_by_path(spec) if _can_be_tagged(spec, field)]
-
-
-def tagged_where_accepted(spec: MessageSpec) -> MessageSpec:
-    """Return the definition with all fields tagged that Kafka's generator accepts as tagged fields."""
-    return with_tags(spec, taggable(spec))
 
 
 def _can_be_tagged(spec: MessageSpec, field: FieldSpec) -> bool:
@@ -140,7 +141,7 @@ def check_fields(specs: Sequence[MessageSpec], paths: Sequence[str]) -> None:
             )
 
 
-def _is_meant(path: str, names: Sequence[str]) -> bool:
+def _is_meant(path: str, names: Collection[str]) -> bool:
     return not names or any(_meant(path, name) for name in names)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.forms import FLEXIBLE, INFLEXIBLE
@@ -149,29 +149,28 @@ class Compared:
 
     def _forms(self, *, wide: bool) -> Table:
         """Return a row for each form of each comparison."""
-        rows: list[Row] = []
-        columns = self._count_columns()
+        columns, counts = self._by_count()
         columns += [Column("message", wide=True), Column("givenVersion", "id", wide=True)]
         columns += [column._replace(wide=column.wide or column.name == "messages") for column in _FORM]
-        for at, comparison in enumerate(self.comparisons):
-            head = (*self._count(at), comparison.message, comparison.version)
-            rows += [(*head, *row) for row in _form_rows(comparison)]
+        rows: list[Row] = []
+        for one, head in zip(self.comparisons, counts, strict=True):
+            rows += [(*head, one.message, one.version, *row) for row in _form_rows(one)]
         return Table("forms", columns, rows, wide=wide)
 
-    def _count_columns(self) -> list[Column]:
-        return [Column(name, "count", name) for name in (self.counts[0] if self.counts else ())]
-
-    def _count(self, at: int) -> list[int]:
-        return [*self.counts[at].values()] if self.counts else []
+    def _by_count(self) -> tuple[list[Column], list[Sequence[int]]]:
+        """Return a column for each count that varies, and the counts of each comparison."""
+        columns = [Column(name, "count", name) for name in (self.counts[0] if self.counts else ())]
+        return columns, [[*counts.values()] for counts in self.counts] or [()] * len(self.comparisons)
 
     def _by_counts(self) -> Table:
         """Return a row for each combination of counts, and a column for each form with its bytes."""
         forms = [column._replace(absent="refused") for column in _form_columns(self.comparisons)]
+        columns, counts = self._by_count()
         rows = [
-            (*self._count(at), *_across(one, forms, lambda total: total.size))
-            for at, one in enumerate(self.comparisons)
+            (*head, *_across(one, forms, lambda total: total.size))
+            for one, head in zip(self.comparisons, counts, strict=True)
         ]
-        return Table("byCounts", (*self._count_columns(), *forms), rows)
+        return Table("byCounts", (*columns, *forms), rows)
 
     def _by_message(self) -> Table:
         """Return a row for each message and version that changes, and a column for each form with its difference."""
@@ -209,12 +208,11 @@ class Compared:
             named = [(*row, names_text(names), names) for row, names in rows.items()]
             yield Table(name, columns, named, title, shown=MOST_ROWS)
 
-    def _is_written(self, form: str) -> bool:
-        return any(_written(comparison, form) for comparison in self.comparisons)
-
     def _by_field(self) -> Table:
         """Return the bytes of each field in each form. If there are two forms, include the difference."""
-        forms = [column._replace(keep=0) for column in _form_columns(self.comparisons) if self._is_written(column.name)]
+        columns = _form_columns(self.comparisons)
+        written = [any(_is_written(one, column.name) for one in self.comparisons) for column in columns]
+        forms = [column._replace(keep=0) for column in compress(columns, written)]
         pair = len(forms) == 2
         rows: list[Row] = []
         for one in self.comparisons:
@@ -269,13 +267,13 @@ def _form_columns(comparisons: Sequence[Comparison]) -> list[Column]:
     return [Column(first, "bytes", first), *(Column(name, "bytes", name, keep=2 + goes.get(name, 0)) for name in names)]
 
 
-def _written(comparison: Comparison, name: str) -> bool:
+def _is_written(comparison: Comparison, name: str) -> bool:
     return name in comparison.totals and comparison.totals[name].messages > 0
 
 
 def _across(comparison: Comparison, forms: Sequence[Column], number: Callable[[Total], int]) -> list[int | None]:
     """Return a number of each form, or None if the messages cannot be written in the form."""
-    return [number(comparison.totals[form.name]) if _written(comparison, form.name) else None for form in forms]
+    return [number(comparison.totals[form.name]) if _is_written(comparison, form.name) else None for form in forms]
 
 
 def _form_rows(comparison: Comparison) -> list[Row]:

@@ -101,13 +101,6 @@ def set_fields(
         yield SetField(path, former, smallest, priced, size)
 
 
-def sides(old: Form, new: Form, renamed: Mapping[str, str] | None = None) -> tuple[Form, Form]:
-    """Return two forms that take values of either definition. `renamed` is as in `costs`."""
-    names = {path: new_path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
-    back = {new_path: path.rpartition(".")[2] for path, new_path in (renamed or {}).items()}
-    return replace(old, source=new.spec, names=back), replace(new, source=old.spec, names=names)
-
-
 def _one_each(struct: StructAt, chain: Sequence[FieldAt] = (), value: Any = None) -> dict[str, Any]:
     """Return the values of a struct with one element in each mandatory array, and with the last field of `chain` set.
 

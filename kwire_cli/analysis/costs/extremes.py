@@ -9,9 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.structs.composites import MessageStruct
-from kwire_cli.structs.lengths import ArrayOf, NullableStruct
-from kwire_cli.structs.numbers import Varint, encoded_int
+from kwire_cli.structs.numbers import encoded_int
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,39 +55,6 @@ def dearest(kind: str, encoding: str) -> int:
     return min(numbers, key=lambda number: (abs(number), number < 0))
 
 
-def extreme(layout: Any, value: Any, case: str) -> Any:
-    """Return the value with the integers that have a varint's encoding in `layout` at their best or worst.
-
-    Values that do not fit the layout stay as they are.
-    """
-    if isinstance(layout, Varint):
-        return 0 if case == BEST else dearest(layout.kind, _encoding(layout))
-    inner = _inner(layout)
-    if isinstance(layout, MessageStruct) and isinstance(value, dict):
-        return {key: extreme(inner[key], part, case) if key in inner else part for key, part in value.items()}
-    if isinstance(layout, ArrayOf) and isinstance(value, list | tuple):
-        return [extreme(layout.element, item, case) for item in value]
-    return extreme(layout.subcon, value, case) if isinstance(layout, NullableStruct) and value is not None else value
-
-
-def integers_at(layout: Any, case: str) -> dict[str, int]:
-    """Return the number that replaces integers in a case, by the encodings in `layout`."""
-    if isinstance(layout, Varint):
-        return {_encoding(layout): extreme(layout, 0, case)}
-    numbers: dict[str, int] = {}
-    for part in _inner(layout).values():
-        numbers |= integers_at(part, case)
-    return numbers
-
-
-def _inner(layout: Any) -> dict[str, Any]:
-    """Return the layouts of a struct's fields by name, or the layout of an array's elements."""
-    if isinstance(layout, MessageStruct):
-        return {part.name: part.subcon for part in (*layout.subcons, *(layout.tags.known if layout.tags else ()))}
-    if isinstance(layout, ArrayOf | NullableStruct):
-        return {"": layout.element if isinstance(layout, ArrayOf) else layout.subcon}
-    return {}
-
-
-def _encoding(layout: Varint) -> str:
-    return f"{'' if layout.zigzag else 'u'}packed{layout.bits}"
+def extreme(kind: str, encoding: str, case: str) -> int:
+    """Return the number of type `kind` that takes the fewest or the most bytes in a varint's encoding."""
+    return 0 if case == BEST else dearest(kind, encoding)

@@ -14,29 +14,35 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
-from kwire_cli.analysis.costs.changed_definitions import all_tagged, encoded, tagged_where_accepted
-from kwire_cli.analysis.costs.extremes import BEST, WORST, integers_at
+from kwire_cli.analysis.costs.changed_definitions import all_tagged, encoded, with_tags, without_tags
+from kwire_cli.analysis.costs.extremes import BEST, WORST, extreme
 from kwire_cli.engine.lower import lower
+from kwire_cli.engine.spans import walk
 from kwire_cli.errors import EncodeError
 from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
+from kwire_cli.structs.composites import MessageStruct
 from kwire_cli.structs.messages import declare
+from kwire_cli.structs.numbers import Varint
+from kwire_cli.structs.rejected import EscapedStruct, typed_struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from kwire_cli.engine.program import Entry
+    from kwire_cli.engine.spans import Spans
     from kwire_cli.spec.model import FieldSpec, MessageSpec
     from kwire_cli.spec.overlay import Overlay
-    from kwire_cli.structs.composites import MessageStruct
+    from kwire_cli.structs.messages import StructOf
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Form:
     """One way to write a message: a definition at a version. `flexible` overrides the definition.
 
     `case` is best or worst if the integers of the message are replaced by integers that this form writes in the
     fewest or the most bytes. `source` is another definition that values may belong to, and `names` contains the new
-    names of its fields by path.
+    names of its fields by path. `assumed` contains values by the steps of their paths, which all messages get.
+    `struct` declares structs with tag sections other than Kafka's.
     """
 
     name: str
@@ -46,6 +52,8 @@ class Form:
     case: str | None = None
     source: MessageSpec | None = None
     names: Mapping[str, str] = field(default_factory=dict)
+    assumed: Mapping[tuple[str, ...], Any] = field(default_factory=dict)
+    struct: StructOf = MessageStruct
 
     @property
     def is_flexible(self) -> bool:
@@ -55,17 +63,34 @@ class Form:
     @cached_property
     def layout(self) -> MessageStruct:
         """Return the declaration that builds the bytes."""
+        return declare(self.spec, self.version, flexible=self.flexible, struct=self.struct)
+
+    @cached_property
+    def readable(self) -> MessageStruct:
+        """Return the declaration with Kafka's structs, which the engine reads."""
+        if self.struct is MessageStruct:
+            return self.layout
         return declare(self.spec, self.version, flexible=self.flexible)
 
     @cached_property
     def entry(self) -> Entry:
-        """Return the entry that reads the bytes."""
-        return lower(self.layout)
+        """Return the entry that reads messages with Kafka's structs."""
+        return lower(self.readable)
 
-    @cached_property
-    def integers(self) -> dict[str, int]:
-        """Return the values of the integers in a case, by their encoding."""
-        return integers_at(self.layout, self.case) if self.case else {}
+    def read(self, data: bytes) -> Spans:
+        """Return the spans of a message. If the form has other structs, construct reads it and writes it with Kafka's
+        structs first.
+        """
+        return walk(self.entry, data if self.readable is self.layout else self.readable.build(self.layout.parse(data)))
+
+    def integers(self, case: str) -> dict[str, int]:
+        """Return the number of the fewest or the most bytes in each varint's encoding of this form."""
+        numbers = {}
+        for leaf in self.entry.program.leaves:
+            if isinstance(leaf.decl, Varint):
+                encoding = f"{'' if leaf.decl.zigzag else 'u'}packed{leaf.decl.bits}"
+                numbers[encoding] = extreme(leaf.kind, encoding, case)
+        return numbers
 
     @cached_property
     def known(self) -> dict[int, tuple[Any, ...]]:
@@ -100,9 +125,11 @@ HIGHEST = "highest version"
 INFLEXIBLE = "inflexible"
 FLEXIBLE = "flexible"
 ALL_TAGGED = "all-tagged"
+PLAIN = "plain"
+TAGGED = "tagged"
 
 
-def _unchanged(spec: MessageSpec) -> MessageSpec:
+def _unchanged(spec: MessageSpec, _: Collection[str]) -> MessageSpec:
     return spec
 
 
@@ -111,12 +138,16 @@ def _lowest(spec: MessageSpec) -> int:
 
 
 class Recipe(NamedTuple):
-    """A rule for the form of a message at a version: a changed definition, an encoding of integers, another version."""
+    """A rule for the form of a message at a version: a changed definition, an encoding of integers, another version.
 
-    change: Callable[[MessageSpec], MessageSpec] = _unchanged
+    `change` and `encoding` apply to the fields of some paths. Without paths, they apply to all possible fields.
+    """
+
+    change: Callable[[MessageSpec, Collection[str]], MessageSpec] = _unchanged
     encoding: str | None = None
     flexible: bool | None = None
     version: Callable[[MessageSpec], int] | None = None
+    struct: StructOf = MessageStruct
 
 
 FORMS: Mapping[str, Recipe] = {
@@ -125,20 +156,26 @@ FORMS: Mapping[str, Recipe] = {
     INFLEXIBLE: Recipe(flexible=False),
     FLEXIBLE: Recipe(flexible=True),
     ALL_TAGGED: Recipe(all_tagged, flexible=True),
-    "tagged": Recipe(tagged_where_accepted),
+    "tag-type": Recipe(flexible=True, struct=typed_struct),
+    "escape-bytes": Recipe(flexible=True, struct=EscapedStruct),
+    PLAIN: Recipe(without_tags),
+    TAGGED: Recipe(with_tags),
     **{name: Recipe(encoding=name) for name in (*OWN_WIDTH, *ENCODING_NAMES)},
-    **{f"{name} and tagged": Recipe(tagged_where_accepted, encoding=name) for name in OWN_WIDTH},
+    **{f"{name} and {TAGGED}": Recipe(with_tags, encoding=name) for name in OWN_WIDTH},
 }
-"""The forms by name. KIP-482 rejects `all-tagged`. The form `tagged` tags the fields that Kafka's generator accepts."""
+"""The forms by name. KIP-482 rejects `all-tagged`, `tag-type` and `escape-bytes`. The form `plain` has no tagged
+fields, and `tagged` tags the fields that Kafka's generator accepts.
+"""
 
 
-def form_of(name: str, spec: MessageSpec, version: int, paths: Sequence[str] = ()) -> Form:
-    """Return a form in FORMS for a message at a version. `paths` limits an encoding to these fields."""
+def form_of(name: str, spec: MessageSpec, version: int, paths: Collection[str] = ()) -> Form:
+    """Return a form in FORMS for a message at a version. `paths` limits it to these fields."""
     recipe = FORMS[name]
-    changed = recipe.change(spec)
+    changed = recipe.change(spec, paths)
     if recipe.encoding:
         changed = encoded(changed, recipe.encoding, paths)
-    return Form(name, changed, recipe.version(spec) if recipe.version else version, recipe.flexible)
+    version = recipe.version(spec) if recipe.version else version
+    return Form(name, changed, version, recipe.flexible, struct=recipe.struct)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +196,7 @@ class Choice:
 def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
     """Return the chosen forms for a message at a version, without versions that the message lacks."""
     forms = [Form(f"version {other}", spec, other) for other in choice.versions if other in spec.valid_versions]
-    forms += [form_of(name, spec, version, choice.fields) for name in choice.names]
+    forms += [form_of(name, spec, version, choice.fields if FORMS[name].encoding else ()) for name in choice.names]
     for name, overlay in choice.overlays:
         forms += _overlaid(spec, version, name, overlay)
     if not choice.cases:
@@ -172,7 +209,7 @@ def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
 
 def _cases(form: Form) -> Iterator[Form]:
     """Yield the best and the worst case of a form that has varints."""
-    if integers_at(form.layout, BEST):
+    if form.integers(BEST):
         yield from (replace(form, name=f"{form.name}, {case} case", case=case) for case in (BEST, WORST))
 
 

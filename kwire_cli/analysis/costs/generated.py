@@ -13,13 +13,13 @@ import re
 import uuid
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError, did_you_mean
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.records.writing import write_each
-from kwire_cli.spec.model import INTEGER_RANGES, default_value, fields_by_path
+from kwire_cli.spec.model import INTEGER_RANGES, default_value
 from kwire_cli.structs.numbers import uuid_text
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ _TEXTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A field whose number of elements or bytes can be chosen: an array, string, bytes, records or nullable struct.
 
     `role` is the key of USUAL of an array, or None.
@@ -80,15 +79,18 @@ class Place:
     role: str | None
 
 
-def places_of(spec: MessageSpec, version: int) -> Iterator[Place]:
+def places_of(
+    spec: MessageSpec, version: int, fields: Sequence[FieldSpec] | None = None, above: str = ""
+) -> Iterator[Place]:
     """Yield the fields of a message at a version that can have any number of elements or bytes."""
-    for path, field in fields_by_path(spec):
-        if (
-            version in field.versions
-            and _inside_versions(spec, path, version)
-            and (field.is_array or field.struct_name or field.type in _SIZED)
-        ):
+    for field in spec.fields if fields is None else fields:
+        if version not in field.versions:
+            continue
+        path = above + field.json_name
+        if field.is_array or field.struct_name or field.type in _SIZED:
             yield Place(path, field, _role(spec, field, version))
+        if field.struct_name:
+            yield from places_of(spec, version, spec.struct_fields(field), f"{path}{'[]' * field.is_array}.")
 
 
 def counts_for(spec: MessageSpec, version: int, roles: Mapping[str, int], paths: Mapping[str, int]) -> dict[str, int]:
@@ -129,8 +131,9 @@ class _Generator:
         self.spec = spec
         self.version = version
         self.counts = counts
-        brokers = [counts.get(place.path, 0) for place in places_of(spec, version) if place.role == "brokers"]
-        self.brokers = max([*brokers, 0]) or USUAL["brokers"]
+        self.roles = {place.path: place.role for place in places_of(spec, version)}
+        brokers = [counts.get(path, 0) for path, role in self.roles.items() if role == "brokers"]
+        self.brokers = max(brokers, default=0) or USUAL["brokers"]
 
     def struct(self, fields: Sequence[FieldSpec], path: str, at: dict[str, int]) -> dict[str, Any]:
         """Return the fields of a struct."""
@@ -151,24 +154,18 @@ class _Generator:
     def field(self, field: FieldSpec, path: str, at: dict[str, int]) -> Any:
         """Return the value of a field."""
         if field.is_array:
-            role = _role(self.spec, field, self.version)
-            return [
-                self.element(field, path, at | {"n": n} | ({role: n} if role else {}))
-                for n in range(self.counts.get(path, 0))
-            ]
+            role = self.roles[path]
+            indexes = [{"n": n, role: n} if role else {"n": n} for n in range(self.counts.get(path, 0))]
+            return [self.element(field, path, at | index) for index in indexes]
         if field.struct_name:
-            inside = any(counted.startswith(f"{path}.") for counted in self.counts)
-            null = (
-                self.version in field.nullable_versions
-                and field.default == "null"
-                and not self.counts.get(path)
-                and not inside
-            )
-            return None if null else self.struct(self.spec.struct_fields(field), path, at)
+            counted = self.counts.get(path) or any(counted.startswith(f"{path}.") for counted in self.counts)
+            if not counted and self.version in field.nullable_versions and field.default == "null":
+                return None
+            return self.struct(self.spec.struct_fields(field), path, at)
         if path in self.counts:
             size = self.counts[path]
             return "x" * size if field.type == "string" else base64.b64encode(bytes(size)).decode("ascii")
-        return self.scalar(field, field.type, at)
+        return self.scalar(field, at)
 
     def element(self, field: FieldSpec, path: str, at: dict[str, int]) -> Any:
         """Return an element of an array."""
@@ -176,11 +173,12 @@ class _Generator:
             return self.struct(self.spec.struct_fields(field), f"{path}[]", at)
         if field.element_type in INTEGER_RANGES and field.entity_type != "brokerId":
             return at["n"] % (INTEGER_RANGES[field.element_type][1] + 1)
-        return self.scalar(field, field.element_type, at)
+        return self.scalar(field, at)
 
-    def scalar(self, field: FieldSpec, kind: str, at: dict[str, int]) -> Any:
-        """Return a value that has no parts."""
+    def scalar(self, field: FieldSpec, at: dict[str, int]) -> Any:
+        """Return the value of a field that is not a struct, or of an element of its array."""
         n = at.get("n", 0)
+        kind = field.element_type
         if kind in INTEGER_RANGES:
             return self.number(field, at)
         if kind == "string":
@@ -192,7 +190,7 @@ class _Generator:
             return None if field.default == "null" else base64.b64encode(bytes([n % 256] * 16)).decode("ascii")
         if kind == "records":
             return None if self.version in field.nullable_versions else ""
-        return default_value(field) if not field.is_array else default_value(_as_element(field))
+        return default_value(replace(field, type=kind, default=None) if field.is_array else field)
 
     def number(self, field: FieldSpec, at: dict[str, int]) -> int:
         """Return an integer by the name of its field.
@@ -232,20 +230,6 @@ def _usual_number(name: str) -> int | None:
         if re.search(pattern, name):
             return number
     return None
-
-
-def _as_element(field: FieldSpec) -> FieldSpec:
-    """Return the element of an array as a field. Only booleans and floats need it, and Kafka has no such arrays."""
-    return replace(field, type=field.element_type, default=None)
-
-
-def _inside_versions(spec: MessageSpec, path: str, version: int) -> bool:
-    """Return whether all fields that contain a field exist in the version."""
-    return all(
-        version in field.versions
-        for above, field in fields_by_path(spec)
-        if path.startswith((f"{above}.", f"{above}[]."))
-    )
 
 
 def _is_rare(field: FieldSpec) -> bool:

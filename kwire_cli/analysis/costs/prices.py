@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.carrying import carried, count_misfits, values_of_source
-from kwire_cli.analysis.costs.extremes import extreme
+from kwire_cli.analysis.costs.carrying import carried, count_misfits
 from kwire_cli.analysis.costs.forms import GIVEN, Form, written_form
-from kwire_cli.engine.spans import walk
 from kwire_cli.errors import EncodeError
 from kwire_cli.facts.costs.ledger import Ledger
 from kwire_cli.message.encode import header_spec, header_version
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
-T = TypeVar("T")
 TAG_HEADER = "tag-header"
 
 
@@ -40,7 +37,8 @@ TAG_HEADER = "tag-header"
 class Price:
     """Price of a message's values in a form: the spans of the bytes.
 
-    If the values could not be written, `refusal` is the reason and `spans` is None.
+    If the values could not be written, `refusal` is the reason and `spans` is None. `more` is the number of bytes that
+    the tag sections of the form take in addition to the spans.
     """
 
     form: Form
@@ -48,24 +46,19 @@ class Price:
     lost: tuple[Misfit, ...] = ()
     filled: tuple[Misfit, ...] = ()
     refusal: str | None = None
+    more: int = 0
 
     @property
     def size(self) -> int | None:
         """Return the number of bytes, or None if the values could not be written."""
-        return None if self.spans is None else self.spans.stop - self.spans.start
+        return None if self.spans is None else self.spans.stop - self.spans.start + self.more
 
-    @property
-    def rows(self) -> list[Row]:
-        """Return the bytes by field and kind of leaf. Their sum is the size of the message."""
-        prices = Ledger()
+    def add_to(self, ledger: Ledger, times: int = 1) -> None:
+        """Add the bytes of a message that occurs `times` times."""
         if self.spans is not None:
-            prices.add_spans(None, "", by_leaf, self.spans)
-        return prices.rows()
-
-    @property
-    def overhead(self) -> int:
-        """Return the bytes outside the values of fields."""
-        return sum(row.prefix_bytes for row in self.rows)
+            ledger.add_spans(None, "", by_leaf, self.spans, times)
+        if self.more:
+            ledger.add(None, "_tags", ("tag-count", "tag-count"), times * self.more, 0, 0)
 
 
 def by_leaf(leaf: Leaf) -> Kinds:
@@ -78,14 +71,13 @@ def price(form: Form, value: Any) -> Price:
 
     The values are in JSON form, records as base64 text.
     """
-    own, foreign = values_of_source(form, value)
-    fit = carried(form, own)
-    lost = (*foreign, *fit.lost)
+    fit = carried(form, value)
     try:
-        data = written_form(form, extreme(form.layout, fit.value, form.case) if form.case else fit.value)
+        data = written_form(form, fit.value)
     except EncodeError as error:
-        return Price(form, lost=lost, filled=fit.filled, refusal=str(error))
-    return Price(form, walk(form.entry, data), lost, fit.filled)
+        return Price(form, lost=fit.lost, filled=fit.filled, refusal=str(error))
+    spans = form.read(data)
+    return Price(form, spans, fit.lost, fit.filled, more=len(data) - len(spans.data))
 
 
 @dataclass(slots=True)
@@ -153,8 +145,9 @@ class Total:
         self.size += times * (price.size or 0)
         self.given += times * given
         self.cut += times * bool(price.lost)
-        self.integers |= price.form.integers
-        self.ledger.add_spans(None, "", by_leaf, price.spans, times)
+        if price.form.case:
+            self.integers = price.form.integers(price.form.case)
+        price.add_to(self.ledger, times)
         count_misfits(self.lost, price.lost)
         count_misfits(self.filled, price.filled)
 
@@ -215,15 +208,14 @@ class Prices:
     """Messages in the forms that `forms_of` returns for their definition and version, with a comparison for each.
 
     The other forms are compared with the first form. A form named GIVEN is the original bytes of the message. Messages
-    without forms are not counted. `specs` contains the definitions of the counted messages.
+    without forms are not counted.
     """
 
     def __init__(self, forms_of: Callable[[MessageSpec, int], Sequence[Form]]) -> None:
         self.found: dict[tuple[str, tuple[int, ...]], Comparison] = {}
-        self.specs: dict[str, MessageSpec] = {}
         self._forms_of = forms_of
-        self._forms: dict[tuple[str, int], Sequence[Form]] = {}
-        self._known: Once[list[Price]] = Once()
+        self._forms: dict[tuple[str, int], tuple[Form, ...]] = {}
+        self._writer = Writer()
 
     @property
     def comparisons(self) -> list[Comparison]:
@@ -235,9 +227,7 @@ class Prices:
         forms = self.forms(decoded.spec, decoded.version)
         if not forms:
             return False
-        data = bytes(decoded.data[decoded.start : decoded.stop])
-        key = decoded.message, decoded.version
-        self._add(forms, self._known.get(key, data, lambda: _priced(forms, decoded.value, decoded.raw)), times)
+        self._add(forms, self._writer.prices(forms, decoded), times)
         return True
 
     def add_values(self, spec: MessageSpec, version: int, value: Any) -> None:
@@ -248,12 +238,11 @@ class Prices:
             raise EncodeError(prices[0].refusal)
         self._add(forms, prices)
 
-    def forms(self, spec: MessageSpec, version: int) -> Sequence[Form]:
+    def forms(self, spec: MessageSpec, version: int) -> tuple[Form, ...]:
         """Return the forms of a message."""
         key = spec.name, version
         if key not in self._forms:
-            self._forms[key] = self._forms_of(spec, version)
-            self.specs[spec.name] = spec
+            self._forms[key] = tuple(self._forms_of(spec, version))
         return self._forms[key]
 
     def _add(self, forms: Sequence[Form], prices: Sequence[Price], times: int = 1) -> None:
@@ -266,15 +255,15 @@ class Prices:
 
 def _priced(forms: Sequence[Form], value: Any, given: Spans | None = None) -> list[Price]:
     """Return the prices of values. Secrets among the lost values are redacted."""
-    prices = [Price(form, given) if given and form.name == GIVEN else price(form, value) for form in forms]
     spec = forms[0].spec
-    if not can_hold_secrets(spec.name, raw_records=True):
-        return prices
-    return [_without_secrets(spec, one) for one in prices]
-
-
-def _without_secrets(spec: MessageSpec, one: Price) -> Price:
-    return replace(one, lost=tuple(_without_secret(spec, loss) for loss in one.lost))
+    has_secrets = can_hold_secrets(spec.name, raw_records=True)
+    prices = []
+    for form in forms:
+        one = Price(form, given) if given and form.name == GIVEN else price(form, value)
+        if has_secrets:
+            one = replace(one, lost=tuple(_without_secret(spec, loss) for loss in one.lost))
+        prices.append(one)
+    return prices
 
 
 def _without_secret(spec: MessageSpec, loss: Misfit) -> Misfit:
@@ -284,42 +273,38 @@ def _without_secret(spec: MessageSpec, loss: Misfit) -> Misfit:
 
 
 MOST_KEPT = 2048
+"""Maximum number of different messages whose prices are kept."""
 LARGEST_KEPT = 1024
+"""Maximum size of a message whose prices are kept, in bytes."""
 
 
-class Once(Generic[T]):
-    """A cache of the results for the last MOST_KEPT different small messages, because captures repeat them."""
+class Writer:
+    """Prices of messages in forms. Small messages are written once, since captures repeat them."""
 
     def __init__(self) -> None:
-        self._known: dict[Any, T] = {}
+        self._known: dict[tuple[Any, ...], list[Price]] = {}
 
-    def get(self, key: Any, data: bytes, make: Callable[[], T]) -> T:
-        """Return the result for a message with these bytes. Call `make` the first time."""
-        found = self._known.get((key, data))
+    def prices(self, forms: tuple[Form, ...], decoded: Decoded) -> list[Price]:
+        """Return the price of a message in each form. A form named GIVEN is the original bytes."""
+        data = bytes(decoded.data[decoded.start : decoded.stop])
+        key = forms, decoded.version, data
+        found = self._known.get(key)
         if found is None:
-            found = make()
+            found = _priced(forms, decoded.value, decoded.raw)
             if len(data) <= LARGEST_KEPT:
                 if len(self._known) >= MOST_KEPT:
                     self._known.clear()
-                self._known[key, data] = found
+                self._known[key] = found
         return found
-
-
-# The cost of flexible versions in addition to the body: the tag section of their headers.
-
-_PLAIN_HEADERS = {"request": 1, "response": 0}
-_FLEXIBLE_HEADERS = {"request": 2, "response": 1}
-"""The versions of headers. The catalogue knows which one a response to ApiVersions has."""
 
 
 def header_difference(catalog: Catalog, spec: MessageSpec) -> int:
     """Return the number of bytes that a flexible version adds to the header of a message; 0 without a header."""
-    if spec.type not in _PLAIN_HEADERS or spec.api_key is None:
+    if spec.type not in {"request", "response"} or spec.api_key is None:
         return 0
+    plain = int(spec.type == "request")
     flexible = spec.flexible_versions & spec.valid_versions
-    version = _FLEXIBLE_HEADERS[spec.type]
-    if flexible:
-        version = header_version(catalog, spec.type, spec.api_key, flexible.low)
+    version = header_version(catalog, spec.type, spec.api_key, flexible.low) if flexible else plain + 1
     header = header_spec(catalog, spec.type)
-    sizes = [price(Form("header", header, number), {}).size or 0 for number in (_PLAIN_HEADERS[spec.type], version)]
+    sizes = [price(Form("header", header, number), {}).size or 0 for number in (plain, version)]
     return sizes[1] - sizes[0]

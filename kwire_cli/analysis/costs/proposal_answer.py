@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.proposals import AS_IS, TAGGED
+from kwire_cli.analysis.costs.definition_changes import AS_IS
+from kwire_cli.analysis.costs.forms import TAGGED
 from kwire_cli.answer import Answer, Column, Fact, Facts, Note, Table
+from kwire_cli.facts.costs.subjects import client_of, time_of
 from kwire_cli.facts.memory import Tables
 from kwire_cli.questions.traffic import queries_in, rows_of
+from kwire_cli.source.kafka.captured import Captured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from kwire_cli.analysis.costs.proposals import Assumption, Pricing
     from kwire_cli.answer import Block
@@ -69,22 +72,22 @@ MOST_NAMED = 3
 class ProposalPrices:
     """The priced frames of inputs. `skipped` counts the frames that were not decoded whole."""
 
-    def __init__(self, redaction: Redaction, pricing: Pricing, assumptions: Sequence[Assumption]) -> None:
+    def __init__(self, redaction: Redaction, pricing: Pricing) -> None:
         self.pricing = pricing
-        self._assumptions = assumptions
         self.priced = self.skipped = self.all_bytes = 0
         self._queries = queries_in("proposal")
         self._tables = Tables(redaction, self._queries.values())
         self._tables.create("prices", _PRICES)
-        self._first: int | None = None
-        self._last: int | None = None
+        self._times: tuple[int, int] | None = None
 
-    def add(self, frame: Frame | None, client: str | None, time: int | None, size: int) -> None:
-        """Add a frame. Times are in nanoseconds. A frame of None could not be decoded and is skipped."""
-        self.all_bytes += size
+    def add(self, subject: Captured | Frame) -> None:
+        """Add a line of a capture or a frame. It is skipped if it was not decoded whole."""
+        frame = subject.frame if isinstance(subject, Captured) else subject
+        self.all_bytes += subject.seen.size if isinstance(subject, Captured) else subject.size
+        time = time_of(subject)
         if time is not None:
-            self._first = time if self._first is None else min(self._first, time)
-            self._last = time if self._last is None else max(self._last, time)
+            first, last = self._times or (time, time)
+            self._times = min(first, time), max(last, time)
         if frame is None or frame.guess or frame.body is None or not frame.body.exact:
             self.skipped += 1
             return
@@ -93,6 +96,7 @@ class ProposalPrices:
             return
         self.priced += 1
         before = price.before
+        client = client_of(subject)
         self._tables.put("prices", (price.message, client, 0, AS_IS, before, before, before, before))
         for number, (form, sizes) in enumerate(price.forms.items(), 1):
             self._tables.put("prices", (price.message, client, number, form, before, *sizes))
@@ -100,9 +104,7 @@ class ProposalPrices:
     @property
     def seconds(self) -> float | None:
         """Return the time between the first and the last frame, or None if frames have no times."""
-        if self._first is None or self._last is None:
-            return None
-        return (self._last - self._first) / _NANOSECONDS
+        return (self._times[1] - self._times[0]) / _NANOSECONDS if self._times else None
 
     def rows(self, name: str) -> list[dict[str, Any]]:
         """Return the rows of a query of `questions/proposal`."""
@@ -117,7 +119,7 @@ class ProposalPrices:
             Fact("otherMessages", self.pricing.others, "count", "other messages, as before"),
             Fact("skipped", self.skipped, "count", "not decoded whole"),
             Fact("seconds", self.seconds, "duration", "time of the traffic"),
-            Fact("assumed", ", ".join(f"{one.path} is {_assumed(one)}" for one in self._assumptions)),
+            Fact("assumed", ", ".join(f"{one.path} is {_assumed(one)}" for one in self.pricing.assumptions)),
         ]
         blocks: list[Block] = [
             Facts([fact for fact in facts if fact.value]),
@@ -144,7 +146,7 @@ class ProposalPrices:
         named = " and ".join(kinds) if len(kinds) <= MOST_NAMED else f"{len(kinds)} kinds"
         what = f"{before['messages']:,} messages of {before['bytes']:,} bytes ({named})"
         yield f"{where} with {what}, the proposal costs {' and '.join(costs)}."
-        for one in self._assumptions:
+        for one in self.pricing.assumptions:
             yield f"Assumed: `{one.path}` is {_assumed(one)}."
         for share in self.rows("shares")[-1:]:
             yield _sentence(share)

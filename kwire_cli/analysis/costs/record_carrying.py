@@ -1,7 +1,7 @@
 """Conversion of records to the JSON of a format's writer. Parts that the format cannot store are dropped and counted.
 
-Formats differ in two tables. `_FORMATS` has the formats of each key of the JSON. LOSSES has an entry for each loss: its
-name, the formats without the loss, and a function that counts the loss in a batch.
+Formats differ in two tables. `_FORMATS` has the formats of keys that some formats lack. LOSSES has an entry for each
+loss: its name, the formats without the loss, and a function that counts the loss in a batch.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.header_forms import named, numbered
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.records.batch import NO_TIMESTAMP_TYPE, base64_text
+from kwire_cli.records.batch import NO_TIMESTAMP_TYPE, base64_text, head_json
 from kwire_cli.structs.records import kip98, v2
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from kwire_cli.analysis.costs.header_forms import Headers
     from kwire_cli.records.batch import Batch, Record
@@ -27,11 +27,13 @@ WITH_BATCHES = frozenset({"v2", "kip98-draft"})
 _V2 = frozenset({"v2"})
 _TIMES = frozenset({"v1", "v2", "kip82-draft", "kip98-draft"})
 _HEADERS = frozenset({"v2", "kip82-draft"})
+_SHARED = ("producerId", "producerEpoch", "isTransactional", "isControl", "timestampType", "compression")
+_OF_PLACE = ("baseOffset", "lastOffset", "baseSequence", "maxTimestamp", "partitionLeaderEpoch", "deleteHorizonMs")
 _FORMATS = {
     **dict.fromkeys(("producerId", "producerEpoch", "isTransactional"), WITH_BATCHES),
     **dict.fromkeys(("lastOffset", "baseSequence", "maxTimestamp"), WITH_BATCHES),
     **dict.fromkeys(("isControl", "partitionLeaderEpoch", "deleteHorizonMs"), _V2),
-    **dict.fromkeys(("timestampType", "timestamp"), _TIMES),
+    "timestampType": _TIMES,
 }
 _APPENDED = "LogAppendTime"
 _KEY = fixed(v2.CONTROL_RECORD_KEY)
@@ -93,24 +95,10 @@ def fitted(form: str, batch: Batch, records: list[Record], register: Register, l
     for loss in LOSSES:
         if form not in loss.formats:
             lost[loss.what] += loss.number(batch, records)
-    head = batch.head
     is_control = _is_control(batch, records)
-    said = {
-        "producerId": head.producer_id,
-        "producerEpoch": head.producer_epoch,
-        "isTransactional": head.transactional,
-        "isControl": is_control,
-        "timestampType": batch.timestamp_type if batch.timestamp_type != NO_TIMESTAMP_TYPE else None,
-        "compression": batch.compression,
-    }
-    place = {
-        "baseOffset": head.base_offset,
-        "lastOffset": head.last_offset,
-        "baseSequence": head.base_sequence,
-        "maxTimestamp": head.max_timestamp,
-        "partitionLeaderEpoch": head.leader_epoch,
-        "deleteHorizonMs": head.delete_horizon,
-    }
+    given = head_json(batch) | {"isControl": is_control}
+    if batch.timestamp_type == NO_TIMESTAMP_TYPE:
+        given["timestampType"] = None
     rows = []
     for record in records:
         row = {
@@ -118,18 +106,21 @@ def fitted(form: str, batch: Batch, records: list[Record], register: Register, l
             "key": base64_text(record.key),
             "value": base64_text(record.value),
             "headers": _headers(form, record.headers, register, lost),
-            "timestamp": record.timestamp,
         }
+        if form in _TIMES:
+            row["timestamp"] = record.timestamp
         if is_control and form in WITH_BATCHES:
             row |= _control(form, record, lost)
-        rows.append(_known(form, row))
-    group = (head.producer_id, head.producer_epoch, head.transactional, batch.timestamp_type)
+        rows.append(row)
+    head = _known(form, given, _SHARED)
+    place = _known(form, given, _OF_PLACE)
+    group = (given["producerId"], given["producerEpoch"], given["isTransactional"], batch.timestamp_type)
     offsets = [record.offset for record in records]
-    return Fitted(group, _known(form, said), _known(form, place), rows, offsets, is_control, [*map(_data_of, rows)])
+    return Fitted(group, head, place, rows, offsets, is_control, [*map(_data_of, rows)])
 
 
-def _known(form: str, values: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if form in _FORMATS.get(key, (form,))}
+def _known(form: str, given: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    return {key: given[key] for key in keys if form in _FORMATS.get(key, (form,))}
 
 
 def _is_control(batch: Batch, records: list[Record]) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.header_forms import HeaderPrice
 from kwire_cli.analysis.costs.record_carrying import WITH_BATCHES, fitted
+from kwire_cli.engine.codes import UNREAD
 from kwire_cli.errors import EncodeError
 from kwire_cli.records.compression import library
 from kwire_cli.records.layouts import LAYOUTS
@@ -194,20 +195,7 @@ class Price:
 # The same records in other record formats, batches and codecs. kwire writes each form and counts the bytes.
 
 FORMS = tuple(LAYOUTS)
-_UNREADABLE = frozenset(
-    {
-        "COUNT_MISMATCH",
-        "CORRUPT",
-        "CRC_MISMATCH",
-        "DECOMPRESSION_FAILED",
-        "DECOMPRESSION_LIMIT",
-        "INVALID_LENGTH",
-        "RECORD_SIZE_MISMATCH",
-        "TRUNCATED",
-        "UNKNOWN_COMPRESSION",
-        "VARINT_TOO_LONG",
-    }
-)
+_UNREADABLE = UNREAD | {"CRC_MISMATCH", "RECORD_SIZE_MISMATCH"}
 """Anomalies after which a batch may lack records."""
 MOST_RECORDS = 1 << 18
 """Maximum number of records in a batch, which are all in memory at once. Larger batches are skipped.

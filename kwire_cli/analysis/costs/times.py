@@ -11,10 +11,8 @@ from timeit import Timer
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.carrying import carried
-from kwire_cli.analysis.costs.extremes import extreme
 from kwire_cli.analysis.costs.forms import written_form
 from kwire_cli.answer import Column, Table
-from kwire_cli.engine.spans import walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,18 +42,22 @@ class Times(NamedTuple):
 
 
 def measure_times(forms: Sequence[Form], value: Any) -> list[Times]:
-    """Measure the time to encode and to decode the values of a message in each form. The values are in JSON form."""
+    """Measure the time to encode and to decode the values of a message in each form. The values are in JSON form.
+
+    Forms that the kernel does not read are left out.
+    """
+    measured = [form for form in forms if form.readable is form.layout]
     clocks = []
-    for form in forms:
+    for form in measured:
         encode, decode = encode_and_decode(form, value)
         clocks.append((_clock(encode), _clock(decode)))
-    encoded: list[list[float]] = [[] for _ in forms]
-    decoded: list[list[float]] = [[] for _ in forms]
+    encoded: list[list[float]] = [[] for _ in measured]
+    decoded: list[list[float]] = [[] for _ in measured]
     for _ in range(ROUNDS):
         for number, (encode_clock, decode_clock) in enumerate(clocks):
             encoded[number].append(encode_clock())
             decoded[number].append(decode_clock())
-    return [Times(form.name, median(encoded[number]), median(decoded[number])) for number, form in enumerate(forms)]
+    return [Times(form.name, median(encoded[number]), median(decoded[number])) for number, form in enumerate(measured)]
 
 
 def times_table(times: Sequence[Times]) -> Table:
@@ -73,10 +75,8 @@ def encode_and_decode(form: Form, value: Any) -> tuple[Callable[[], object], Cal
     Raises EncodeError if the form cannot store the values.
     """
     fitting = carried(form, value).value
-    if form.case:
-        fitting = extreme(form.layout, fitting, form.case)
     data = written_form(form, fitting)
-    return lambda: form.layout.build(fitting), lambda: walk(form.entry, data)
+    return lambda: form.layout.build(fitting), lambda: form.read(data)
 
 
 def _clock(task: Callable[[], object]) -> Callable[[], float]:

@@ -16,6 +16,7 @@ from kwire_cli.analysis.costs.forms import (
     LOWEST,
     Choice,
     Form,
+    form_of,
     forms_of,
     highest,
     written_form,
@@ -23,11 +24,23 @@ from kwire_cli.analysis.costs.forms import (
 from kwire_cli.analysis.costs.generated import counts_for, generate
 from kwire_cli.analysis.costs.prices import Comparison, Price, Prices, price
 from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.facts.costs.ledger import Ledger
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.encode import encode_spec
 from kwire_cli.structs.messages import declare
 
-EVERYTHING = Choice(cases=True, names=(LOWEST, HIGHEST, INFLEXIBLE, FLEXIBLE, ALL_TAGGED, "fixed", "packed", "upacked"))
+REJECTED = (ALL_TAGGED, "tag-type", "escape-bytes")
+EVERYTHING = Choice(
+    cases=True,
+    names=(LOWEST, HIGHEST, INFLEXIBLE, FLEXIBLE, *REJECTED, "plain", "tagged", "fixed", "packed", "upacked"),
+)
+
+
+def rows_of(price):
+    """Return the bytes of a price by field and kind of leaf."""
+    ledger = Ledger()
+    price.add_to(ledger)
+    return ledger.rows()
 
 
 def prices(spec, version, value, choice=EVERYTHING):
@@ -43,7 +56,7 @@ def test_the_parts_of_every_form_are_its_bytes(row):
     for name, found in prices(decoded.spec, row.version, decoded.value).items():
         if found.refusal:  # random values: an unknown tag that some version knows, a null in another place
             continue
-        assert sum(row.prefix_bytes + row.value_bytes for row in found.rows) == found.size
+        assert sum(row.prefix_bytes + row.value_bytes for row in rows_of(found)) == found.size
         assert name != "fixed" or found.size == len(row.body)
 
 
@@ -166,6 +179,38 @@ def test_all_fields_tagged_goes_into_structs_and_common_structs():
     )
 
 
+TAGGED = {"tag": 0, "taggedVersions": "0+"}
+LISTED = {"name": "L", "type": "[]int8", "tag": 1, "taggedVersions": "0+"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "written"),
+    [
+        # count, tag 0, type string, length + 1 and bytes; tag 1, type array, type int8, count + 1
+        ("tag-type", {"a": 1, "t": "hi", "l": [7]}, "01 02 00 09 03 68 69 01 0c 00 02 07"),
+        ("tag-type", {"a": 1, "t": "", "l": []}, "01 00"),
+        # escape, count, the field, tag 0, size, length + 1 and bytes
+        ("escape-bytes", {"a": 1, "t": "hi", "l": []}, "fe 01 01 00 03 03 68 69"),
+        ("escape-bytes", {"a": 1, "t": "", "l": []}, "01"),
+        ("escape-bytes", {"a": -2, "t": "", "l": []}, "fe 00 fe"),
+        ("escape-bytes", {"a": -2, "t": "hi", "l": []}, "fe 01 fe 00 03 03 68 69"),
+    ],
+)
+def test_forms_that_kip_482_rejects_are_written_and_read(name, value, written):
+    spec = definition({"name": "A", "type": "int8"}, {"name": "T", "type": "string", **TAGGED}, LISTED)
+    form = form_of(name, spec, 1)
+    data = written_form(form, value)
+    assert data.hex(" ") == written
+    assert form.layout.parse(data) == {key: part for key, part in value.items() if key == "a" or part}
+    assert price(form, value).size == len(data)
+
+
+def test_a_tag_without_a_type_is_refused_with_its_path():
+    form = form_of("tag-type", definition({"name": "A", "type": "int8"}), 1)
+    refusal = price(form, {"a": 1, "unknownTaggedFields": [{"tag": 9, "data": ""}]}).refusal
+    assert refusal == "unknownTaggedFields: tag 9 has no known type"
+
+
 def test_encodings_are_laid_over_all_integers_or_those_of_a_path():
     spec = kwire.catalog().message("MetadataResponse")
     value = generate(spec, 12, counts_for(spec, 12, {"partitions": 10}, {}))
@@ -199,11 +244,11 @@ def test_best_and_worst_case_are_the_fewest_and_most_bytes_of_every_integer():
     found = prices(spec, 9, value)
     for name in ("packed", "upacked"):
         assert found[f"{name}, best case"].size < found[name].size < found[f"{name}, worst case"].size
-    integers = sum(row.count for row in found["packed"].rows if row.kinds[0] in {"int16", "int32", "int64"})
+    integers = sum(row.count for row in rows_of(found["packed"]) if row.kinds[0] in {"int16", "int32", "int64"})
     assert (
-        found["packed, best case"].overhead
+        sum(row.prefix_bytes for row in rows_of(found["packed, best case"]))
         + integers
-        + sum(row.value_bytes for row in found["packed"].rows if row.kinds[0] in {"string", "bool"})
+        + sum(row.value_bytes for row in rows_of(found["packed"]) if row.kinds[0] in {"string", "bool"})
         == found["packed, best case"].size
     )
 
@@ -236,7 +281,7 @@ def test_whatever_the_values_the_own_form_is_what_encode_writes_and_no_form_make
     value = data.draw(values(declare(spec, version)))
     for form in forms_of(spec, version, EVERYTHING):
         found = price(form, value)
-        assert found.refusal or sum(row.prefix_bytes + row.value_bytes for row in found.rows) == found.size
+        assert found.refusal or sum(row.prefix_bytes + row.value_bytes for row in rows_of(found)) == found.size
     own = price(Form("own", spec, version), value)
     assert (own.size, own.lost, own.filled) == (len(encode_spec(spec, value, version)), (), ())
 
@@ -251,6 +296,6 @@ def test_every_golden_body_is_priced_in_every_form_and_its_own_way_is_its_size()
         for form in forms_of(decoded.spec, row.version, Choice(names=(INFLEXIBLE, FLEXIBLE, ALL_TAGGED, "upacked"))):
             found = price(form, decoded.value)
             refused += found.refusal is not None
-            assert found.refusal or sum(row.prefix_bytes + row.value_bytes for row in found.rows) == found.size
+            assert found.refusal or sum(row.prefix_bytes + row.value_bytes for row in rows_of(found)) == found.size
             assert form.name != own or found.size == len(row.body)
     assert not refused

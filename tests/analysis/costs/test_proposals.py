@@ -4,12 +4,13 @@ import json
 
 import pytest
 from kit.captures import SAMPLES, lines
-from kit.commands import json_of, kwire as run, refusal_of
+from kit.commands import json_of, refusal_of
 from kit.messages import SHARED
 
 import kwire_cli as kwire
 from kwire_cli import InputError
-from kwire_cli.analysis.costs.proposals import Assumption, Pricing, Proposals, with_value
+from kwire_cli.analysis.costs.carrying import with_value
+from kwire_cli.analysis.costs.proposals import Assumption, Pricing
 from kwire_cli.message.encode import encode_spec, header_spec
 from kwire_cli.spec.model import fields_by_path
 
@@ -61,23 +62,22 @@ def overlay(tmp_path):
     return written
 
 
-def expected(frame, proposals, form, assumptions, carried):
+def expected(frame, pricing, form, assumptions, carried):
     """Return the bytes of a frame in a form, by encoding the edited values."""
     size = 4
-    for decoded, own, above in (
-        (frame.header, header_spec(CATALOG, frame.kind), "header."),
-        (frame.body, frame.body.spec, ""),
-    ):
-        value, found = decoded.value, proposals.of(own)
-        if not found or not form:
+    for decoded, own in ((frame.header, header_spec(CATALOG, frame.kind)), (frame.body, frame.body.spec)):
+        value, found = decoded.value, pricing.change(own)
+        forms = {form.name: form.spec for form in found.forms(decoded.version)}
+        if len(forms) == 1 or not form:
             size += len(encode_spec(own, value, decoded.version))
             continue
-        spec = found.forms[form if form in found.forms else "proposed"]
+        spec = forms[form if form in forms else "proposed"]
         value = {found.renamed.get(key, key): part for key, part in value.items()}
         known = {path for path, field in fields_by_path(spec) if decoded.version in field.versions}
         value = {key: part for key, part in value.items() if key in known or key == "unknownTaggedFields"}
         for path, field in found.added.items():
-            filled = next((one for one in assumptions if one.path == above + path and one.path in carried), None)
+            name = f"header.{path}" if decoded is frame.header else path
+            filled = next((one for one in assumptions if one.path == name and one.path in carried), None)
             is_plain = form == "plain" or decoded.version not in spec.flexible_versions
             if decoded.version in field.versions and (filled or is_plain):
                 default = None if field.default == "null" else {"string": "", "int32": 0}[field.type]
@@ -98,10 +98,9 @@ def frames(capture):
 @pytest.mark.parametrize("capture", CAPTURES)
 def test_a_price_is_the_size_of_the_edited_and_encoded_message(name, capture, overlay):
     messages, texts = OVERLAYS[name]
-    proposals = Proposals(CATALOG, [overlay(messages)])
     assumptions = [Assumption.parse(text) for text in texts]
     every = {one.path for one in assumptions}
-    pricing, carriers, priced = Pricing(CATALOG, proposals, assumptions), {}, 0
+    pricing, carriers, priced = Pricing(CATALOG, [overlay(messages)], assumptions), {}, 0
     for frame in frames(capture):
         price = pricing.price(frame)
         if price is None:
@@ -112,11 +111,11 @@ def test_a_price_is_the_size_of_the_edited_and_encoded_message(name, capture, ov
             number = carriers[price.message] = carriers.get(price.message, 0) + 1
             if int(number * one.share) > int((number - 1) * one.share):
                 carried.add(one.path)
-        assert price.before == expected(frame, proposals, None, (), ()) == frame.size
+        assert price.before == expected(frame, pricing, None, (), ()) == frame.size
         for form, sizes in price.forms.items():
-            assert sizes.size == expected(frame, proposals, form, assumptions, carried)
-            assert sizes.unset == expected(frame, proposals, form, assumptions, ())
-            assert sizes.filled == expected(frame, proposals, form, assumptions, every)
+            assert sizes.size == expected(frame, pricing, form, assumptions, carried)
+            assert sizes.unset == expected(frame, pricing, form, assumptions, ())
+            assert sizes.filled == expected(frame, pricing, form, assumptions, every)
     assert not pricing.refused
     assert priced or capture.parent.name == OWN[-1]  # which has no flexible version
 
@@ -157,15 +156,6 @@ def test_versions_that_are_not_flexible_have_no_tags(overlay):
     as_is, plain, tagged = answer["tables"]["forms"]
     assert plain["difference"] == tagged["difference"] == 3 * as_is["messages"]
     assert "are not flexible" in str(answer["notes"])
-
-
-def test_text_for_a_kip(overlay):
-    capture = SAMPLES / "incidents" / "rebalancing.pcap"
-    text = run("compare", capture, "--proposal", overlay(FETCH), "--assume", "clientZone=a@0.3", "-f", "kip").out
-    assert text.startswith("In a capture of ")
-    assert "Assumed: `clientZone` is a in 30% of the messages." in text
-    assert "the tag loses if more than" in text
-    assert "| tagged | " in text
 
 
 @pytest.mark.parametrize(

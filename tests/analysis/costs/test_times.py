@@ -2,7 +2,7 @@ import pytest
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs import times
-from kwire_cli.analysis.costs.forms import Choice, Form, forms_of
+from kwire_cli.analysis.costs.forms import Choice, Form, form_of, forms_of
 from kwire_cli.analysis.costs.generated import counts_for, generate
 from kwire_cli.analysis.costs.prices import price
 from kwire_cli.analysis.costs.times import Times, encode_and_decode, measure_times, times_table
@@ -22,7 +22,7 @@ def test_the_measured_bytes_are_those_of_the_form(form):
 def test_each_form_is_measured(monkeypatch):
     monkeypatch.setattr(times, "SECONDS", 0)
     monkeypatch.setattr(times, "ROUNDS", 1)
-    rows = measure_times(FORMS, VALUE)
+    rows = measure_times([*FORMS, form_of("escape-bytes", SPEC, 9)], VALUE)
     assert [row.form for row in rows] == [form.name for form in FORMS]
 
 
