@@ -20,7 +20,6 @@ import click
 from kwire_cli.cli.progress import EVERY
 from kwire_cli.cli.typed_options import Printing, option, refuse
 from kwire_cli.errors import InputError
-from kwire_cli.spark.session import session, spark_errors, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -54,6 +53,8 @@ class OnSpark(Printing):
     @contextlib.contextmanager
     def session(self, environment: Environment) -> Iterator[SparkSession]:
         """Yield a session with the settings of --conf, and show its progress. Errors become InputError."""
+        from kwire_cli.spark.session import session
+
         settings = dict(map(_parse_setting, self.conf))
         with session(self.master or "", settings) as spark, explained(), watched(environment, spark):
             yield spark
@@ -130,6 +131,8 @@ def explained() -> Iterator[None]:
     """
     from pyspark.logger import PySparkLogger
 
+    from kwire_cli.spark.session import spark_errors
+
     for name in _LOGGERS:  # they print an error with all its traces before it is raised
         PySparkLogger.getLogger(name).disabled = True
     errors: tuple[type[Exception], ...] = (*spark_errors(), ConnectionRefusedError, ConnectionResetError)
@@ -159,6 +162,8 @@ def _find_kwire_error(error: Exception) -> str | None:
 
 def _shorten(error: Exception) -> str:
     """Return the message of an error of Spark without plans and traces."""
+    from kwire_cli.spark.session import text_of
+
     if type(error).__name__ in _CONNECTION_ERRORS or "SparkContext was shut down" in str(error):
         return _JAVA_ENDED
     lines = (
