@@ -153,6 +153,11 @@ def test_positions_of_keys_and_values():
     assert bytes(found.data[area.origin + only.key_at :][:3]) == b"key"
 
 
+HEADERS = st.builds(
+    lambda some, times: some * times,
+    st.lists(st.tuples(st.text(max_size=5), st.none() | st.binary(max_size=5)), max_size=4),
+    st.sampled_from([1, 1, 20]),
+)
 RECORDS = st.lists(
     st.builds(
         record,
@@ -160,7 +165,7 @@ RECORDS = st.lists(
         value=st.none() | st.binary(max_size=9000),
         offset=st.integers(-(1 << 31), (1 << 31) - 1) | st.integers(0, 300),
         timestamp=st.integers(-LONG, LONG - 1) | st.integers(0, 20000),
-        headers=st.lists(st.tuples(st.text(max_size=5), st.none() | st.binary(max_size=5)), max_size=80),
+        headers=HEADERS,
     ),
     max_size=6,
 )
