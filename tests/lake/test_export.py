@@ -13,7 +13,6 @@ from kit.commands import ROOT
 from kit.lakes import content, rows_of, run
 from kit.logs import committed
 
-import kwire_cli as kwire
 from kwire_cli.errors import InputError
 from kwire_cli.lake import CHOICES, chosen, files
 from kwire_cli.lake.query import Lake
@@ -40,20 +39,6 @@ def test_frames_cost_what_they_are_long(lake):
     frames = rows_of(lake, f"select capture_point, day, sum(size)::bigint from frames where source = 'capture' {by}")
     assert costs == frames
     assert frames
-
-
-def test_records_are_those_of_the_segments(lake):
-    found = rows_of(lake, 'select file, "offset", key, value from records order by file, position, "offset"')
-    wanted = []
-    for path in sorted(SEGMENTS.glob("**/*.log")):
-        for batch in kwire.read_records(path.read_bytes(), topic=path.parent.name.rpartition("-")[0]):
-            if hasattr(batch, "records"):
-                wanted += [(str(path), record.offset, record.key, record.value) for record in batch.records()]
-    internal = {row[0] for row in found if "/__" in row[0]}
-    assert sorted(map(repr, (row for row in found if row[0] not in internal and row[0].endswith(".log")))) == sorted(
-        map(repr, (row for row in wanted if row[0] not in internal))
-    )
-    assert len(wanted) > 100
 
 
 def test_request_logs_are_frames_too(lake):

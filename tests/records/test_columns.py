@@ -8,7 +8,7 @@ import re
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.logs import b64, batch, committed, message, record, segments, wrapper
+from kit.logs import b64, batch, committed, damaged_segments, message, record, segments, wrapper
 from kit.messages import SHARED
 
 import kwire_cli as kwire
@@ -172,15 +172,9 @@ def test_a_decompression_limit_holds_for_columns_too():
     assert [row["value"] for row in taken(record_columns(source), RECORDS)] == expected == [b"w"]
 
 
-@given(st.data())
+@given(damaged_segments())
 def test_damaged_segments(data):
-    name = data.draw(st.sampled_from(sorted(segments())))
-    whole = segments()[name]
-    damaged = bytearray(whole[: data.draw(st.integers(1, len(whole)))])
-    for _ in range(data.draw(st.integers(0, 4))):
-        at = data.draw(st.integers(0, len(damaged)))
-        damaged[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    check(bytes(damaged))
+    check(data)
 
 
 @given(st.lists(st.tuples(st.binary(max_size=40), st.integers(0, 4), st.integers(-1, 3)), max_size=6))

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.logs import SEGMENTS, batch, message, record, segments
+from kit.logs import SEGMENTS, batch, damaged_segments, message, record, segments
 from kit.messages import SHARED
 
 import kwire_cli as kwire
@@ -49,14 +49,9 @@ def test_real_segments():
     assert sum(len(check(path, 512)) for path in paths) > 2 * len(paths)
 
 
-@given(st.data())
-def test_damaged_segments(data):
-    whole = segments()[data.draw(st.sampled_from(sorted(segments())))]
-    damaged = bytearray(whole[: data.draw(st.integers(1, len(whole)))])
-    for _ in range(data.draw(st.integers(0, 4))):
-        at = data.draw(st.integers(0, len(damaged)))
-        damaged[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    check(bytes(damaged), data.draw(st.integers(1, 400)))
+@given(damaged_segments(), st.integers(1, 400))
+def test_damaged_segments(data, size):
+    check(data, size)
 
 
 BATCHES = [batch(3 * k, [record(b"k", b"v" * 20 * k, n) for n in range(3)]) for k in range(8)]
