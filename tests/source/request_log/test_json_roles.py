@@ -5,7 +5,7 @@ from kit.messages import sample
 from kwire_cli import catalog
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
-from kwire_cli.source.request_log.exchange import Found, Marks, found_in, marks
+from kwire_cli.source.request_log.exchange import Found, found_in, marks
 
 
 def test_of_all_golden_messages_the_same_is_found_as_in_their_bytes():
@@ -39,8 +39,3 @@ def test_ids_have_names_where_both_stand_side_by_side():
     ]
     found = found_in(marked, {"topics": topics})
     assert (found.named, found.topics, found.topic_ids) == ({"x" * 22: "a"}, ["a", "b"], ["x" * 22, "y" * 22])
-
-
-def test_a_message_without_roles_finds_nothing():
-    assert not Marks()
-    assert found_in(Marks(), {"errorCode": 1}, None) == Found()
