@@ -47,6 +47,7 @@ def test_request_logs_are_frames_too(lake):
     assert rows_of(lake, "select count(*) from frames where source = 'request-log' and latency_us < 0") == [(0,)]
 
 
+@pytest.mark.slow  # loads two more libraries of tables
 def test_columns_are_those_of_the_tables(lake):
     """Every file of a table has all columns but the day, which its folder has; and every reader takes every file."""
     pandas = pytest.importorskip("pandas")

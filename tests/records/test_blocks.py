@@ -49,7 +49,7 @@ def test_rows(tmp_path, monkeypatch, path, seed):
     from kwire_cli.records import bulk_batches
     from kwire_cli.records.columns import batch_columns, record_columns
 
-    data = path.read_bytes() * 10 if seed is None else damaged(path.read_bytes() * 4, seed)
+    data = path.read_bytes() * 4 if seed is None else damaged(path.read_bytes() * 2, seed)
     (tmp_path / "a.log").write_bytes(data)
     found = []
     for source, size in ((data, bulk_batches.CHUNK), (tmp_path / "a.log", 700)):

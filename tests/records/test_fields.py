@@ -78,15 +78,6 @@ def test_sync_group(version):
     ]
 
 
-def test_describe_groups():
-    group = {"groupId": "g", "protocolType": "consumer", "protocolData": "range"}
-    group["members"] = [{"memberMetadata": b64(SUBSCRIPTION), "memberAssignment": b64(ASSIGNMENT)}]
-    assert found_in("DescribeGroupsResponse", 6, groups=[group | {"protocolType": "mine"}, group]) == [
-        subscription("groups[1].members[0].memberMetadata"),
-        assignment("groups[1].members[0].memberAssignment"),
-    ]
-
-
 def test_members_of_the_classic_protocol_in_a_consumer_group():
     classic = {"sessionTimeoutMs": 1, "supportedProtocols": [{"name": "range", "metadata": b64(SUBSCRIPTION)}]}
     shown = found_in("ConsumerGroupMemberMetadataValue", 0, classicMemberMetadata=classic)

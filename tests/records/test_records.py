@@ -14,7 +14,6 @@ from kwire_cli.records import v2
 from kwire_cli.records.batch import Area
 from kwire_cli.records.v2 import area_of
 from kwire_cli.structs.records import v2 as v2_module
-from kwire_cli.structs.records.parts import BATCH_KEYS
 from kwire_cli.view.batch_json import line_pieces
 
 LONG = 1 << 63
@@ -27,34 +26,6 @@ def read(data, **options):
 
 def codes(found):
     return [note.code for note in found.anomalies]
-
-
-def test_keys_are_those_of_the_design():
-    shown = read(
-        batch(
-            7,
-            [record(b"key", b"value", headers=[("h", b"x"), ("null", None)])],
-            codec=4,
-            producerId=9,
-            producerEpoch=1,
-            baseSequence=3,
-        )
-    ).to_json()
-    assert tuple(shown) == (*BATCH_KEYS, "records", "anomalies")
-    assert shown["compression"] == "zstd"
-    assert shown["anomalies"] == []
-    assert shown["records"] == [
-        {
-            "offset": 7,
-            "timestamp": 1_760_000_000_000,
-            "sequence": 3,
-            "keySize": 3,
-            "valueSize": 5,
-            "key": "a2V5",
-            "value": "dmFsdWU=",
-            "headers": [{"key": "h", "value": "eA=="}, {"key": "null", "value": None}],
-        }
-    ]
 
 
 def test_sequences_wrap():

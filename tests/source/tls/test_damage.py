@@ -2,8 +2,6 @@
 what can be read is read.
 """
 
-import random
-
 import pytest
 from hypothesis import given, settings, strategies as st
 from kit.captures import (
@@ -61,22 +59,6 @@ def by_side(events):
     return out
 
 
-@pytest.mark.parametrize("number", [TLS13, TLS12, CHACHA12, KEY_UPDATES, EARLY])
-@pytest.mark.parametrize("seed", range(5))
-def test_bytes_cut_in_other_places(number, seed):
-    dice, events = random.Random(seed), []
-    for event in stream(number):
-        if not isinstance(event, Data):
-            events.append(event)
-            continue
-        data = event.data
-        while data:
-            size = dice.randint(1, max(len(data), 1))
-            events.append(event._replace(data=data[:size]))
-            data = data[size:]
-    assert said(decrypted(events)) == said(decrypted(stream(number)))
-
-
 @pytest.mark.parametrize(
     ("path", "number"),
     [
@@ -126,23 +108,6 @@ def test_a_part_of_a_record_lost_costs_that_record():
     [gap] = [each for each in found if isinstance(each, Gap)]
     assert gap.kind == "cut"
     assert gap.size + len(said(found)[TLS12, 1]) == len(whole[TLS12, 1])
-
-
-def test_a_damaged_record_is_named_and_costs_itself():
-    events = stream(CHACHA12)
-    whole = said(decrypted(events))
-    positions = [number for number, event in enumerate(events) if isinstance(event, Data) and event.direction == 0]
-    position = positions[-3]
-    event = events[position]
-    assert isinstance(event, Data)
-    damaged = event._replace(data=event.data[:-1] + bytes([event.data[-1] ^ 1]))
-    found = decrypted([*events[:position], damaged, *events[position + 1 :]])
-    assert [each.reason for each in found if isinstance(each, Foreign) and each.reason] == [
-        "bad record MAC at record 4 under this key"
-    ]
-    [gap] = [each for each in found if isinstance(each, Gap)]
-    assert gap.size + len(said(found)[CHACHA12, 0]) == len(whole[CHACHA12, 0])
-    assert sizes(found) == sizes(events)
 
 
 def test_keys_of_another_connection():

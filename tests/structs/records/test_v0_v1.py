@@ -7,29 +7,6 @@ from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.records import v0, v1
 
 
-def test_a_message_of_v0(check):
-    data = "0000000000000003 00000015 9e04fd59 00 01 00000002 6b31 00000005 76616c7565"
-    message = {
-        "offset": 3,
-        "messageSize": 21,
-        "crc": 0x9E04FD59,
-        "magic": 0,
-        "attributes": 1,
-        "key": "azE=",
-        "value": "dmFsdWU=",
-    }
-    found = check(v0.MESSAGE_SET, data, {"messages": [message]})
-    assert [(leaf.path, leaf.kind, leaf.start, leaf.value, leaf.end) for leaf in found.leaves] == [
-        ("messages[0].offset", "int64", 0, 0, 8),
-        ("messages[0].messageSize", "int32", 8, 12, 12),
-        ("messages[0].crc", "uint32", 12, 12, 16),
-        ("messages[0].magic", "int8", 16, 16, 17),
-        ("messages[0].attributes", "int8", 17, 17, 18),
-        ("messages[0].key", "bytes", 18, 22, 24),
-        ("messages[0].value", "bytes", 24, 28, 33),
-    ]
-
-
 def test_overheads_are_those_of_kafka():
     empty = {"offset": 0, "crc": 0, "magic": 0, "attributes": 0, "timestamp": 0, "key": None, "value": None}
     assert len(v1.MESSAGE.build(empty)) == 12 + 22
