@@ -93,19 +93,6 @@ def test_a_topic_of_somebody_else():
     assert decode_record(CATALOG, None, b"\0\2", b"\0\0") is None
 
 
-def test_an_unknown_type_is_kept():
-    found = coordinator("__consumer_offsets", 99, b"abc", 7, b"def")
-    data = {"key": base64.b64encode(b"abc").decode(), "value": base64.b64encode(b"def").decode()}
-    assert found.to_json() == {
-        "key": {"type": "99", "data": data["key"]},
-        "value": {"version": "7", "data": data["value"]},
-    }
-    assert codes(found) == [("UNKNOWN_TYPE", "key")]
-    found = framed("__cluster_metadata", 99, 3, b"abc")
-    assert found.to_json() == {"value": {"type": "99", "version": 3, "data": data["key"]}}
-    assert codes(found) == [("UNKNOWN_TYPE", "value")]
-
-
 def test_a_preview_frame_is_kept():
     found = framed("__cluster_metadata", 2, 0, b"abc", frame=0)
     assert found.to_json() == {"value": {"type": "2", "version": 0, "data": base64.b64encode(b"abc").decode()}}

@@ -148,15 +148,6 @@ def test_a_narrower_encoding_is_range_checked_on_writing(encoding, bits):
             encode_spec(spec, {"f": number}, 0)
 
 
-def test_the_elements_of_an_array_have_an_encoding_of_their_own():
-    spec = definition(field("[]int32", elementEncoding="upacked32"))
-    round_trip(spec, [1, 300, -1], "0000000301ac02ffffffff0f")
-    round_trip(spec, [1, 300, -1], "0401ac02ffffffff0f00", version=1)
-    with pytest.raises(EncodeError) as caught:
-        encode_spec(spec, {"f": [0, 1 << 31]}, 0)
-    assert caught.value.path == "f[1]"
-
-
 def test_an_encoding_can_differ_by_version():
     spec = definition(field("int32", encoding={"0": "fixed32", "1+": "packed32"}))
     round_trip(spec, -1, "ffffffff")
