@@ -75,6 +75,7 @@ def test_a_record_format(copy):
     assert "v9" in kwire(copy, "dump", "--help-all").decode()
 
 
+@pytest.mark.slow
 def test_a_column(copy):
     columns = copy / "kwire_cli" / "facts" / "columns.py"
     text = columns.read_text("utf-8")

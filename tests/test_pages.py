@@ -22,13 +22,16 @@ SOURCES = {
 SEEN = [
     "captures",
     "dump",
-    "input",
-    "lake",
+    slow("input"),
+    slow("lake"),
     "secrets",
     "specs",
-    "tables",
+    slow("tables"),
 ]
 """Pages whose commands are shown as on a terminal, with files of the shop."""
+NOT_SHOWN = {"completion", "doctor", "query"}
+LONG = {"compare", "diagnose", "overhead"}
+"""Commands whose examples take seconds. Their answers have tests of their own."""
 PARTS = 6
 CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
 PAGES = [
@@ -129,7 +132,7 @@ def test_each_link_leads_to_a_file_and_a_heading(page):
     assert broken == []
 
 
-@pytest.mark.parametrize("page", ["kip98", "library", "model"])
+@pytest.mark.parametrize("page", ["kip98", slow("library"), "model"])
 def test_code_of_a_page_runs_from_top_to_end(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     names = {}
@@ -149,9 +152,9 @@ def test_the_page_on_the_library_uses_every_public_name():
 @pytest.mark.parametrize(
     "names",
     [
-        ("incident.pcap", "kafka-logs", "summary"),
+        slow(("incident.pcap", "kafka-logs", "summary")),
         ("help",),
-        *((name,) for name in COMMANDS if name not in {"completion", "doctor", "query"}),
+        *(slow((name,)) if name in LONG else (name,) for name in COMMANDS if name not in NOT_SHOWN),
     ],
     ids=lambda names: names[-1],
 )

@@ -109,6 +109,7 @@ def test_traffic_is_read_by_the_definitions_of_before(repository):
     assert (code, "traffic, version 2 -> 3: 1 message, 4 -> 8 bytes (+4, +100.0 %)" in summary) == (0, True), summary
 
 
+@pytest.mark.slow
 def test_a_definition_that_cannot_be_read_is_told_by_the_rules(repository):
     edit(repository, "HeartbeatResponse", '"type":"int16"', '"type":"int17"')
     code, out, summary, outputs = reviewed(repository, KWIRE_DEFINITIONS="specs", KWIRE_BASE="main")

@@ -38,6 +38,7 @@ def test_commands_print_what_the_readme_says(updating, monkeypatch, tmp_path):
     hold_page(README, updating, run=seen)
 
 
+@pytest.mark.slow
 def test_what_one_has_leads_to_commands_that_run(monkeypatch, tmp_path):
     monkeypatch.chdir(shop(tmp_path))
     commands = re.findall(r"^\| .*? \| `(kwire .*?)` \|", README.read_text("utf-8"), re.MULTILINE)

@@ -27,6 +27,7 @@ def test_the_site_has_every_page_and_no_warning(tmp_path):
     assert 'href="../README.html"' in front
 
 
+@pytest.mark.slow
 def test_links_that_lead_nowhere_are_errors(tmp_path):
     source = tmp_path / "source"
     (source / "docs").mkdir(parents=True)

@@ -33,10 +33,6 @@ def test_the_versions_that_fit_are_those_that_decode_without_an_anomaly(message)
     assert found == {True, False}
 
 
-def test_a_message_that_is_reserved_fits_nothing():
-    assert fitting_versions(catalog().message("LeaderAndIsrRequest"), b"") == []
-
-
 def test_layouts_that_do_not_fit_are_given_up_early():
     count = 20_000
     entry = entry_for(catalog().message("MetadataRequest"), 1)

@@ -29,22 +29,10 @@ def test_takes_some_fields_and_neighbours_in_one_piece():
     assert fixed(HEAD, ("a", "d")).unpack(DATA) == (1, 0x0708090A)
 
 
-def test_nested_structs_have_dotted_names():
-    both = construct.Struct("one" / HEAD, "two" / HEAD)
-    layout = fixed(both, ("one.d", ("two.a", "two.b")))
-    assert layout.unpack(DATA[:10] * 2) == (0x0708090A, DATA[:3])
-    assert part(both, "one.d", "two.b").unpack(DATA[6:10] + DATA) == (0x0708090A, 1, 0x0203)
-
-
 def test_kafkas_own_numbers():
     decl = construct.Struct(*(name / FIXED[name] for name in ("int8", "int64", "uint16", "float64", "bool", "uuid")))
     value = {"int8": -1, "int64": -2, "uint16": 65535, "float64": 0.5, "bool": True, "uuid": "AAAAAAAAAAAAAAAAAAAAAQ"}
     assert fixed(decl).unpack(decl.build(value)) == (-1, -2, 65535, 0.5, True, bytes(15) + b"\1")
-
-
-def test_little_endian():
-    decl = construct.Struct("a" / construct.Int8ub, "b" / construct.Int32ul)
-    assert fixed(decl).unpack(b"\1\2\0\0\0") == (1, 2)
 
 
 @pytest.mark.parametrize(

@@ -62,14 +62,6 @@ def all_jobs(rows):
     return program, data, jobs
 
 
-def test_a_message_amid_other_bytes():
-    row = next(row for row in sample() if row.message == "MetadataResponse")
-    alone = walk(entry_of(row), row.body)
-    amid = walk(entry_of(row), b"\xff" * 7 + row.body + b"\xff" * 9, 7, 7 + len(row.body))
-    assert amid.node == alone.node
-    assert amid.end == [end + 7 for end in alone.end]
-
-
 @pytest.mark.parametrize("chunk", [1, 2, 7])
 def test_the_kernel_resumes_where_the_output_was_full(chunk, monkeypatch):
     cut = [row.body[: len(row.body) * 2 // 3] for row in sample()]
@@ -136,17 +128,6 @@ def test_one_run_walks_many_messages_of_many_kinds(chunk):
         kinds = [(leaf.kind, leaf.path) for leaf in (program.leaves[node] for node, _, _ in mine)]
         assert kinds == [(leaf.kind, leaf.path) for leaf in (alone.program.leaves[node] for node in alone.node)]
         assert (used - start, bits) == (len(row.body), 0)
-
-
-def test_a_job_that_stops_early_does_not_disturb_the_next():
-    row = next(row for row in sample() if row.message == "MetadataResponse")
-    entry = entry_of(row)
-    data = row.body[:20] + row.body
-    jobs = [entry.pc, 0, 20, 0, 0, 0, 0, entry.pc, 20, len(data), 0, 0, 0, 0]
-    out, _, jobs = run_jobs(kernel.run, entry.program, data, jobs, 1)
-    first = jobs[p.JOB + 3]
-    assert [end for _, _, end in out[:first]] == walk(entry, row.body[:20]).end
-    assert [end - 20 for _, _, end in out[first:]] == walk(entry, row.body).end
 
 
 LONGEST = sorted(sample(), key=lambda row: (row.message not in {"MetadataResponse", "FetchResponse"}, -len(row.body)))[

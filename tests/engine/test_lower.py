@@ -1,7 +1,7 @@
-from kit.messages import definition, field, sample
+from kit.messages import definition, field
 
 from kwire_cli.engine import program as p
-from kwire_cli.engine.lower import entry_for, lower
+from kwire_cli.engine.lower import lower
 from kwire_cli.structs.messages import declare
 
 
@@ -28,29 +28,3 @@ def test_arrays_of_fixed_size_elements_are_one_instruction():
 def test_an_encoded_integer_is_no_fixed_one():
     spec = definition(field("int32", encoding="packed32"), {"name": "G", "type": "int32", "encoding": "fixed64"})
     assert ops(lower(declare(spec, 0))) == [p.VARINT, p.RUN, p.END]
-
-
-def test_several_declarations_share_a_program():
-    program = p.Program()
-    first, second = (lower(declare(definition(field(kind)), 0), program) for kind in ("string", "bytes"))
-    assert first.program is second.program
-    assert second.pc == 2 * p.STRIDE
-    assert [leaf.id for leaf in program.leaves] == [0, 1, 2]
-
-
-def test_a_layout_is_lowered_once_for_each_definition():
-    one, other = definition(field("int8")), definition(field("int16"))
-    assert entry_for(one, 0) is entry_for(one, 0)
-    assert entry_for(one, 0) is not entry_for(other, 0)
-    assert entry_for(one, 0) is not entry_for(one, 1)
-
-
-def test_paths_have_no_indexes():
-    row = next(row for row in sample() if row.message == "MetadataResponse")
-    paths = {leaf.path for leaf in entry_for(row.catalog.message("MetadataResponse"), 12).program.leaves}
-    assert {
-        "topics[].partitions[].leaderId",
-        "topics[].partitions[].replicaNodes[]",
-        "topics[].partitions[]._tags",
-        "_tags[]",
-    } <= paths

@@ -6,6 +6,7 @@ import json
 import struct
 
 import crc32c
+from hypothesis import strategies as st
 
 import kwire_cli as kwire
 from kit.commands import ROOT
@@ -94,9 +95,21 @@ def committed(base, damage=b"", count=2, **head):
     return batch(base, records, **head)
 
 
+@functools.cache
 def segments():
-    """The sample segments, by folder."""
+    """Return the sample segments, by folder."""
     return {path.parent.name: path.read_bytes() for path in sorted(SEGMENTS.glob("*/*"))}
+
+
+@st.composite
+def damaged_segments(draw):
+    """Draw a sample segment that is cut, and has up to three bytes replaced in up to four places."""
+    whole = segments()[draw(st.sampled_from(sorted(segments())))]
+    damaged = bytearray(whole[: draw(st.integers(1, len(whole)))])
+    for _ in range(draw(st.integers(0, 4))):
+        at = draw(st.integers(0, len(damaged)))
+        damaged[at : at + draw(st.integers(0, 3))] = draw(st.binary(max_size=3))
+    return bytes(damaged)
 
 
 # A partition's folder written by hand: batches, indexes, snapshots; and damage done to one.

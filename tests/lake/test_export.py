@@ -13,7 +13,6 @@ from kit.commands import ROOT
 from kit.lakes import content, rows_of, run
 from kit.logs import committed
 
-import kwire_cli as kwire
 from kwire_cli.errors import InputError
 from kwire_cli.lake import CHOICES, chosen, files
 from kwire_cli.lake.query import Lake
@@ -42,26 +41,13 @@ def test_frames_cost_what_they_are_long(lake):
     assert frames
 
 
-def test_records_are_those_of_the_segments(lake):
-    found = rows_of(lake, 'select file, "offset", key, value from records order by file, position, "offset"')
-    wanted = []
-    for path in sorted(SEGMENTS.glob("**/*.log")):
-        for batch in kwire.read_records(path.read_bytes(), topic=path.parent.name.rpartition("-")[0]):
-            if hasattr(batch, "records"):
-                wanted += [(str(path), record.offset, record.key, record.value) for record in batch.records()]
-    internal = {row[0] for row in found if "/__" in row[0]}
-    assert sorted(map(repr, (row for row in found if row[0] not in internal and row[0].endswith(".log")))) == sorted(
-        map(repr, (row for row in wanted if row[0] not in internal))
-    )
-    assert len(wanted) > 100
-
-
 def test_request_logs_are_frames_too(lake):
     (count,) = rows_of(lake, "select count(*) from frames where source = 'request-log' and kind = 'response'")[0]
     assert count > 10
     assert rows_of(lake, "select count(*) from frames where source = 'request-log' and latency_us < 0") == [(0,)]
 
 
+@pytest.mark.slow  # loads two more libraries of tables
 def test_columns_are_those_of_the_tables(lake):
     """Every file of a table has all columns but the day, which its folder has; and every reader takes every file."""
     pandas = pytest.importorskip("pandas")

@@ -99,11 +99,6 @@ def test_the_words_for_what_fits():
     assert words(tagged + b"\0\0\0", 4) == []
 
 
-def test_a_version_that_no_definition_has():
-    data = kwire.encode({"errorCode": 0}, message="HeartbeatResponse", version=0)
-    assert notes(decode_body(CATALOG, data, "HeartbeatResponse", 9)) == ["fits exactly as version 0"]
-
-
 PARTITION = {
     "partitionIndex": 0,
     "errorCode": 0,
@@ -129,24 +124,3 @@ def test_the_api_and_version_stay_as_they_were_labelled():
     assert (body.version, body.value["throttleTimeMs"]) == (1, 1)
     assert (one.api_version, one.body.value) == (1, body.value)
     assert one.to_json()["anomalies"][-1]["code"] == "FITS_OTHERWISE"
-
-
-def test_what_follows_a_message_is_not_taken_for_one_without_its_end():
-    partition = PARTITION | {
-        "lastStableOffset": 1 << 40,
-        "abortedTransactions": [],
-    }  # as version 1: records of 256 bytes
-    value = {"throttleTimeMs": 0, "responses": [{"topic": "t", "partitions": [partition]}]}
-    newer = kwire.encode(value, message="FetchResponse", version=4)
-    assert not notes(decode_body(CATALOG, newer + b"\0", "FetchResponse", 4))
-
-
-def test_an_api_without_a_version_is_enough_to_find_another_header():
-    api = CATALOG.api("Heartbeat")
-    body = kwire.encode({"throttleTimeMs": 3, "errorCode": 27}, message="HeartbeatResponse", version=4)
-    (one,) = read_all(CATALOG, frame("response", api, 4, body, header=0), Hints(api))
-    assert (one.kind, one.api_version, one.header.version, one.guess) == ("response", 4, 0, True)
-    assert one.body.value == {"throttleTimeMs": 3, "errorCode": 27}
-    assert notes(one) == ["fits exactly with header version 0; Kafka writes version 1"]
-    (one,) = read_all(CATALOG, frame("response", api, 4, body + b"\1", header=0), Hints(api))
-    assert (one.kind, one.guess) == ("response", True)

@@ -26,66 +26,11 @@ def frames(data, hints=None, **keys):
     return read_all(CATALOG, data, hints or Hints(), **keys)
 
 
-def test_a_request_says_what_it_is():
-    (frame,) = frames(ADMIN)
-    assert (frame.kind, frame.api, frame.api_key, frame.api_version) == ("request", "ApiVersions", 18, 3)
-    assert (frame.start, frame.stop, frame.size) == (0, 47, 47)
-    assert frame.header.value["clientId"] == "admin-1"
-    assert frame.body.value == {"clientSoftwareName": "apache-kafka-java", "clientSoftwareVersion": "3.3.1"}
-    assert frame.sure
-    assert not frame.anomalies
-    assert [name for name, _ in frame.parts] == ["size", "header", "body"]
-
-
-def test_every_byte_of_a_frame_is_in_one_of_its_parts():
-    (frame,) = frames(ADMIN)
-    at = 0
-    for _, part in frame.parts:
-        for span in part.spans:
-            assert span.start == at
-            at = span.end
-    assert at == len(ADMIN)
-
-
-def test_the_json_of_a_frame():
-    (frame,) = frames(ADMIN)
-    document = frame.to_json()
-    assert document["header"] == {"headerVersion": 2, "correlationId": 0, "clientId": "admin-1"}
-    assert list(document)[:6] == ["frame", "kind", "size", "apiKey", "api", "apiVersion"]
-    assert document["anomalies"] == []
-
-
-def test_a_frame_without_its_size():
-    (frame,) = frames(ADMIN[4:])
-    assert frame.prefix is None
-    assert frame.sure
-    assert frame.size == 43
-
-
-def test_several_frames_in_a_row():
-    first, second, third = frames(ADMIN + ADMIN + ADMIN)
-    assert [frame.number for frame in (first, second, third)] == [1, 2, 3]
-    assert [frame.start for frame in (first, second, third)] == [0, 47, 94]
-    assert all(frame.sure for frame in (first, second, third))
-
-
 def test_the_last_frame_can_be_cut():
     first, second = frames(ADMIN + ADMIN[:-7])
     assert first.sure
     assert codes(second) == ["TRUNCATED", "TRUNCATED"]
     assert second.body.value == {"clientSoftwareName": "apache-kafka-java"}
-
-
-def test_a_single_frame_can_be_cut():
-    for end in range(30, len(ADMIN)):
-        (frame,) = frames(ADMIN[:end])
-        assert (frame.api, frame.api_version) == ("ApiVersions", 3)
-        assert codes(frame)[0] == ("TRUNCATED" if "TRUNCATED" in codes(frame)[1:] else "FRAME_SIZE_MISMATCH")
-
-
-@pytest.mark.parametrize("framed", [None, True, False])
-def test_nothing_has_no_frames(framed):
-    assert len(frames(b"", framed=framed)) <= 1
 
 
 def test_split_follows_the_sizes():
@@ -95,31 +40,6 @@ def test_split_follows_the_sizes():
     assert split(b"\xff\xff\xff\xff\0\0\0\0") == [(0, 8, False)]
     assert split(b"\x7f\xff\xff\xff\0\0\0\0") == [(0, 8, False)]
     assert split(b"") == []
-
-
-def test_a_response_needs_to_be_told():
-    (frame,) = frames(ANSWER[:4] + ANSWER[4:], Hints(CATALOG.api("ApiVersions"), 3, "response"))
-    assert frame.kind == "response"
-    assert frame.header.version == 0
-    assert frame.body.value["apiKeys"] == [{"apiKey": 18, "minVersion": 0, "maxVersion": 4}]
-
-
-def test_a_response_can_be_guessed():
-    (frame,) = frames(ANSWER)
-    assert (frame.kind, frame.guess, frame.sure) == ("response", True, False)
-    assert frame.api == "ApiVersions"
-    named = frame.to_json()["candidates"]
-    assert {"api": "ApiVersions", "apiVersion": 3, "headerVersion": 0} in named
-    assert [named[0]["api"], named[0]["apiVersion"]] == [frame.api, frame.api_version]
-    assert len(named) == len(frame.candidates)
-    for candidate in frame.candidates:
-        (named,) = frames(ANSWER, Hints(candidate.api, candidate.version, "response"))
-        assert named.body.exact, candidate
-
-
-def test_a_guess_can_be_narrowed():
-    (frame,) = frames(ANSWER, Hints(CATALOG.api(18), None, "response"))
-    assert {candidate.api.name for candidate in frame.candidates} == {"ApiVersions"}
 
 
 def test_the_error_of_an_old_broker_is_in_version_0_form():

@@ -25,24 +25,6 @@ def responses():
     ]
 
 
-def test_what_a_response_is_is_among_the_candidates():
-    rows = responses()[:30]
-    assert len(rows) > 20
-    for row in rows:
-        data, api = response_of(row)
-        found = response_candidates(CATALOG, data, 0, len(data))
-        assert (api.key, row.version) in [(candidate.api.key, candidate.version) for candidate in found]
-        assert [candidate.bits for candidate in found] == sorted(candidate.bits for candidate in found)
-
-
-def test_the_search_can_be_narrowed():
-    row = next(row for row in responses() if row.message == "ApiVersionsResponse")
-    data, api = response_of(row)
-    narrow = response_candidates(CATALOG, data, 0, len(data), api=api, version=row.version)
-    assert [(candidate.api, candidate.version) for candidate in narrow] == [(api, row.version)]
-    assert response_candidates(CATALOG, data, 0, len(data), api=api, version=99) == []
-
-
 def test_versions_that_share_a_layout_are_found_as_each_alone_is():
     for row in responses()[:60:3]:
         data, _ = response_of(row)
@@ -63,11 +45,6 @@ def test_a_response_in_an_early_layout_is_found():
             data = b"\0\0\0\7\0" + body.data
             frame, *_ = kwire.read_frames(data)
             assert (frame.body.message, frame.guess, frame.body.is_early) == (body.message, True, True)
-
-
-def test_bytes_that_no_response_fits_have_no_candidates():
-    assert response_candidates(CATALOG, b"\0\0\0\7" + b"\xfe" * 33, 0, 37) == []
-    assert response_candidates(CATALOG, b"", 0, 0) == []
 
 
 def test_what_begins_with_a_negative_size_is_no_frame():

@@ -77,21 +77,6 @@ def test_envelopes_in_envelopes_stay_bytes(wire):
     assert [each["path"] for each in line.to_json()["payloads"]] == ["requestPrincipal", "clientHostAddress"]
 
 
-def test_damage_inside_is_reported_with_the_place_in_the_frame(wire):
-    subscription = b"\0\1" + encode(
-        wire.catalog, {"topics": ["a"], "userData": None, "ownedPartitions": []}, "ConsumerProtocolSubscription", 1
-    )
-    protocols = [{"name": "range", "metadata": base64.b64encode(subscription + b"xyz").decode()}]
-    request = wire.request("JoinGroup", 5, 3, groupId="g", protocolType="consumer", protocols=protocols)
-    (line,) = wire.lines((0, request))
-    (anomaly,) = line.frame.anomalies
-    assert anomaly.path.startswith("protocols[0].metadata")
-    assert (anomaly.code, anomaly.offset) == ("TRAILING_BYTES", request.index(b"xyz"))
-    (payload,) = line.to_json()["payloads"]
-    assert (payload["path"], payload["version"], payload["data"]["topics"]) == ("protocols[0].metadata", 1, ["a"])
-    assert line.anomalies == ["TRAILING_BYTES"]
-
-
 def test_damaged_envelopes_show_no_more_than_they_may(wire):
     upsertion = {"name": "bob", "mechanism": 1, "iterations": 4096, "salt": SALT, "saltedPassword": SALT}
     whole = envelope(wire, wire.request("AlterUserScramCredentials", 0, 5, deletions=[], upsertions=[upsertion]))

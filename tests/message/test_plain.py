@@ -72,14 +72,6 @@ def test_what_is_odd_is_left_to_the_general_way(wire):
     assert headers.plain(layout, request[:15], 7) is None
 
 
-def test_another_client_on_the_same_connection(wire):
-    layout = Layouts(CATALOG).get("request", 12, 4)
-    headers = Headers(CATALOG)
-    for client in ("a", "ab", None, "", "a"):
-        request = wire.request("Heartbeat", 4, 1, client, groupId="g", memberId="m")
-        assert headers.plain(layout, request, 1).header["clientId"] == client
-
-
 def test_connections_of_a_client_share_its_header(wire, monkeypatch):
     layout = Layouts(CATALOG).get("request", 12, 4)
     request = wire.request("Heartbeat", 4, 1, "me", groupId="g", memberId="m")

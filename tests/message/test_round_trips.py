@@ -95,10 +95,3 @@ def test_patches_that_do_not_fit_are_refused(patches):
         return
     with pytest.raises(kwire.EncodeError):
         kwire.encode(value, message="SaslHandshakeRequest", version=1)
-
-
-def test_an_edited_value_keeps_the_patches_elsewhere():
-    data = bytes.fromhex("0000 8100 00000000 00")
-    document = kwire.decode(data, message="ApiVersionsResponse", version=3).to_json(lossless=True)
-    document["throttleTimeMs"] = 7
-    assert kwire.encode(document, message="ApiVersionsResponse", version=3).hex() == "0000" + "8100" + "00000007" + "00"

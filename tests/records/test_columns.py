@@ -8,7 +8,7 @@ import re
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.logs import b64, batch, committed, message, record, segments, wrapper
+from kit.logs import b64, batch, committed, damaged_segments, message, record, segments, wrapper
 from kit.messages import SHARED
 
 import kwire_cli as kwire
@@ -126,23 +126,6 @@ def test_batches_of_all_kinds_follow_each_other(chunk, monkeypatch):
     assert len(found) > 50
 
 
-def test_payloads_are_those_of_kafkas_own_topics_and_control_records():
-    topic, data = "__consumer_offsets", segments()["__consumer_offsets-0"]
-    (found,) = record_columns(source_of(data, topic=topic))
-    payloads = [json.loads(text) for text in found.column("payload").to_pylist()]
-    assert {each["decoded"]["key"]["type"] for each in payloads if "decoded" in each} >= {"1", "2"}
-    assert {each["control"]["type"] for each in payloads if "control" in each} == {"ABORT", "COMMIT"}
-    (found,) = record_columns(source_of(data))
-    assert {name for text in found.column("payload").drop_null().to_pylist() for name in json.loads(text)} == {
-        "control"
-    }
-    (found,) = record_columns(source_of(segments()["orders-zstd-0"]))
-    assert found.column("payload").null_count == found.num_rows
-    (found,) = record_columns(source_of(segments()["txn-out-0"]))
-    control = [json.loads(row["payload"])["control"]["type"] for row in found.to_pylist() if row["payload"]]
-    assert set(control) == {"COMMIT", "ABORT"}
-
-
 def test_secrets_are_left_out_of_payloads_keys_and_values():
     scram = {"name": "u", "mechanism": 1, "salt": b64(b"salty"), "iterations": 4096}
     scram |= {"storedKey": b64(b"stored"), "serverKey": b64(b"server")}
@@ -189,15 +172,9 @@ def test_a_decompression_limit_holds_for_columns_too():
     assert [row["value"] for row in taken(record_columns(source), RECORDS)] == expected == [b"w"]
 
 
-@given(st.data())
+@given(damaged_segments())
 def test_damaged_segments(data):
-    name = data.draw(st.sampled_from(sorted(segments())))
-    whole = segments()[name]
-    damaged = bytearray(whole[: data.draw(st.integers(1, len(whole)))])
-    for _ in range(data.draw(st.integers(0, 4))):
-        at = data.draw(st.integers(0, len(damaged)))
-        damaged[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    check(bytes(damaged))
+    check(data)
 
 
 @given(st.lists(st.tuples(st.binary(max_size=40), st.integers(0, 4), st.integers(-1, 3)), max_size=6))
@@ -228,20 +205,6 @@ def test_faults_are_the_anomalies_and_the_gaps(name):
     assert all(row["detail"] for row in found)
 
 
-@pytest.mark.parametrize("codec", [0, 4])
-def test_faults_of_payloads_are_those_that_dump_shows(codec):
-    data = committed(0, codec=codec) + committed(2, b"xx", codec=codec)
-    found = [row for some in fault_columns(source_of(data, topic="__consumer_offsets")) for row in some.to_pylist()]
-    (_, second) = kwire.read_records(data, topic="__consumer_offsets", show_secrets=True)
-    assert [{name: row[name] for name in ("code", "path", "offset", "detail")} for row in found] == second.to_json()[
-        "anomalies"
-    ]
-    assert [(row["code"], row["path"], row["position"]) for row in found] == [
-        ("TRAILING_BYTES", "records[1].value", second.position)
-    ]
-    assert [*fault_columns(source_of(data, topic="orders"))] == []
-
-
 def test_faults_of_payloads_in_a_damaged_batch_have_no_text():
     data = bytearray(committed(0, b"xx"))
     data[-2] ^= 1
@@ -252,15 +215,3 @@ def test_faults_of_payloads_in_a_damaged_batch_have_no_text():
     assert (hidden["code"], hidden["path"]) == (shown["code"], shown["path"]) == ("TRAILING_BYTES", "records[1].value")
     assert hidden["offset"] == data.rindex(b"\0\3") < shown["offset"]
     assert (hidden["detail"], shown["detail"][:7]) == (MEANING["TRAILING_BYTES"], "2 bytes")
-
-
-def test_a_control_record_without_a_key_is_a_fault_in_any_topic():
-    data = batch(0, [record(b"k")]) + batch(1, [record(None)], attributes=0x20, producerId=1, producerEpoch=0)
-    found = [row for some in fault_columns(source_of(data, topic="orders")) for row in some.to_pylist()]
-    assert [(row["code"], row["path"]) for row in found] == [("NULL_NOT_ALLOWED", "records[0].key")]
-
-
-def test_records_of_other_topics_are_not_read_one_by_one_for_faults(monkeypatch):
-    monkeypatch.setattr(columns, "deep_anomalies", None)
-    data = b"".join(committed(base, b"xx") for base in range(0, 2000, 2))
-    assert [*fault_columns(source_of(data, topic="orders"))] == []

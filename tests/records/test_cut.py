@@ -68,14 +68,6 @@ def test_a_cut_batch_says_as_much_as_it_holds(data):
         before = len(got)
 
 
-@pytest.mark.parametrize("size", range(17))
-def test_fewer_bytes_than_tell_a_batch_are_a_gap_alone(size):
-    data = SEGMENTS[0].read_bytes()[:size]
-    assert [item.to_json() for item in kwire.read_records(data)] == (
-        [{"position": 0, "size": size, "gap": TRUNCATED}] if size else []
-    )
-
-
 def test_a_length_that_no_batch_has_is_no_cut_batch():
     """Bytes that happen to have a magic byte where one would be say nothing."""
     for filler in (b"\xff", b"\x7f"):

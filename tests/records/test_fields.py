@@ -11,7 +11,6 @@ from kwire_cli.spec.model import field_at
 
 CATALOG = kwire.catalog()
 SUBSCRIPTION = bytes.fromhex("0000 00000001 0001 74 ffffffff")
-ASSIGNMENT = bytes.fromhex("0000 00000001 0001 74 00000001 00000003 ffffffff")
 
 
 def found_in(message, version, **value):
@@ -27,11 +26,6 @@ def subscription(path, **more):
         "version": 0,
         "data": {"topics": ["t"], "userData": None},
     } | more
-
-
-def assignment(path, **more):
-    data = {"assignedPartitions": [{"topic": "t", "partitions": [3]}], "userData": None}
-    return {"path": path, "type": "ConsumerProtocolAssignment", "version": 0, "data": data} | more
 
 
 def test_the_fields_of_the_table_exist_and_are_bytes():
@@ -64,27 +58,6 @@ def test_join_group(version):
 
 
 CONSUMERS = {"protocolType": "consumer", "protocolName": "range"}
-
-
-@pytest.mark.parametrize("version", [0, 4, 5])
-def test_sync_group(version):
-    guess = {} if version >= 5 else {"guess": True}
-    assignments = [{"memberId": "m", "assignment": b64(ASSIGNMENT)}, {"memberId": "n", "assignment": ""}]
-    assert found_in("SyncGroupRequest", version, **CONSUMERS, assignments=assignments) == [
-        assignment("assignments[0].assignment", **guess)
-    ]
-    assert found_in("SyncGroupResponse", version, **CONSUMERS, assignment=b64(ASSIGNMENT)) == [
-        assignment("assignment", **guess)
-    ]
-
-
-def test_describe_groups():
-    group = {"groupId": "g", "protocolType": "consumer", "protocolData": "range"}
-    group["members"] = [{"memberMetadata": b64(SUBSCRIPTION), "memberAssignment": b64(ASSIGNMENT)}]
-    assert found_in("DescribeGroupsResponse", 6, groups=[group | {"protocolType": "mine"}, group]) == [
-        subscription("groups[1].members[0].memberMetadata"),
-        assignment("groups[1].members[0].memberAssignment"),
-    ]
 
 
 def test_members_of_the_classic_protocol_in_a_consumer_group():

@@ -135,14 +135,6 @@ def test_versions_of_user_data(protocol, user_data, kind, version):
     assert payload.exact or payload.anomalies
 
 
-def test_a_newer_version_is_decoded_by_the_newest_known():
-    value, body = sample("ConsumerProtocolSubscription", 3)
-    (payload, *_) = member_payloads(CATALOG, "metadata", "consumer", "range", b"\0\7" + body + b"new", "f")
-    assert payload.to_json() == {"path": "f", "type": "ConsumerProtocolSubscription", "version": 7, "data": value}
-    assert [note.code for note in payload.anomalies] == ["UNKNOWN_VERSION", "TRAILING_BYTES"]
-    assert payload.anomalies[1].offset == len(body) + 2
-
-
 def test_kwires_own_definitions_keep_kafkas_rules():
     folder = Path(specs_folder(), "payloads")
     assert check_folder([folder]) == []

@@ -1,9 +1,7 @@
 """Formats v0 and v1, and the drafts."""
 
-import json
-
 import pytest
-from kit.logs import b64, batch, message, record, with_crc, wrapper
+from kit.logs import message, with_crc, wrapper
 
 import kwire_cli as kwire
 from kwire_cli.records.layouts import LAYOUTS
@@ -53,19 +51,6 @@ def test_a_message_of_v0():
     assert shown["anomalies"] == []
 
 
-@pytest.mark.parametrize("codec", [1, 2, 3])
-def test_inner_offsets_of_v0_are_absolute(codec):
-    found = read(wrapper("v0", 12, messages("v0", [10, 11, 12]), codec))
-    assert (found.head.base_offset, found.head.last_offset) == (10, 12)
-    assert offsets(found) == [10, 11, 12]
-    assert codes(found) == []
-
-
-def test_inner_offsets_of_v1_are_relative():
-    found = read(wrapper("v1", 112, messages("v1", [0, 1, 5])))
-    assert (found.head.base_offset, offsets(found), codes(found)) == (107, [107, 108, 112], [])
-
-
 def test_a_wrapper_with_offset_0_begins_at_0():
     found = read(wrapper("v1", 0, messages("v1", [0, 1, 2])))
     assert (found.head.base_offset, offsets(found), codes(found)) == (0, [0, 1, 2], [])
@@ -74,12 +59,6 @@ def test_a_wrapper_with_offset_0_begins_at_0():
 def test_a_wrapper_below_its_messages_is_said():
     found = read(wrapper("v1", 1, messages("v1", [0, 1, 2])))
     assert (offsets(found), codes(found)) == ([0, 1, 2], ["LAST_OFFSET_MISMATCH"])
-
-
-def test_the_wrappers_time_counts_where_it_is_log_append_time():
-    inner = messages("v1", [0, 1], timestamp=5)
-    assert [each.timestamp for each in read(wrapper("v1", 1, inner, attributes=8, timestamp=77)).records()] == [77, 77]
-    assert [each.timestamp for each in read(wrapper("v1", 1, inner, timestamp=77)).records()] == [5, 5]
 
 
 def test_zstd_is_said_and_read():
@@ -110,22 +89,6 @@ def test_inner_faults_are_said():
     assert "decompressed" in found.anomalies[0].detail
     assert codes(read(wrapper("v1", 1, messages("v1", [0, 1]) + b"\xff" * 30))) == ["CORRUPT"]
     assert codes(read(wrapper("v1", 1, messages("v1", [0, 1]) + messages("v1", [2])[:20]))) == ["TRUNCATED"]
-
-
-def test_the_draft_of_kip_82():
-    data = message(
-        "kip82-draft",
-        3,
-        b"k",
-        b"v",
-        attributes=16,
-        headers=[{"key": 1, "value": b64(b"client")}, {"key": 0x100000, "value": ""}],
-    )
-    shown = read(data, format="kip82-draft").to_json()
-    assert shown["records"][0]["headers"] == [{"key": 1, "value": "Y2xpZW50"}, {"key": 0x100000, "value": ""}]
-    assert shown["anomalies"] == []
-    inner = data + message("kip82-draft", 4, None, b"x")
-    assert offsets(read(wrapper("kip82-draft", 4, inner), format="kip82-draft")) == [3, 4]
 
 
 @pytest.mark.parametrize("keys", [(7, 1), (1, 1), (0x80000000, 2)])
@@ -181,11 +144,3 @@ def test_a_wrong_checksum_in_the_draft_of_kip_98():
     found = read(with_crc("kip98-draft", bytes(data)), format="kip98-draft")
     assert codes(found) == ["CRC_MISMATCH"]
     assert found.anomalies[0].path == "messages[3].crc"
-
-
-def test_drafts_are_read_only_when_asked_for():
-    assert json.dumps(
-        next(iter(kwire.read_records(set_of_messages()))).to_json()
-    )  # a batch of v2 whose checksum is wrong
-    assert not next(iter(kwire.read_records(set_of_messages()))).crc_valid
-    assert read(batch(0, [record()])).crc_valid

@@ -5,7 +5,7 @@ import contextlib
 import pytest
 from hypothesis import given, strategies as st
 from kit.commands import examples
-from kit.logs import SEGMENTS, batch, message, record, segments
+from kit.logs import batch, message, record, segments
 
 import kwire_cli as kwire
 from kwire_cli.message.reading import split
@@ -36,16 +36,6 @@ def shape(data, **options):
     return [(item.size, item.code if isinstance(item, Gap) else item.crc_valid) for item in items(data, **options)]
 
 
-def test_items_follow_each_other():
-    assert shape(ONE + TWO) == [(len(ONE), True), (len(TWO), True)]
-    assert shape(b"") == []
-
-
-def test_formats_can_be_mixed():
-    old, older = message("v1", 1), message("v0", 0)
-    assert [item.magic for item in items(older + old + THREE)] == [0, 1, 2]
-
-
 def test_a_format_that_was_asked_for_is_the_only_one():
     assert shape(message("v1", 0) + ONE, format="v2") == [(len(message("v1", 0)), "CORRUPT"), (len(ONE), True)]
 
@@ -60,18 +50,9 @@ def test_what_is_no_bytes_is_refused():
         kwire.read_records(7)
 
 
-@pytest.mark.parametrize("size", [1, 5, 16, 17, 30, 60, len(TWO) - 1])
-def test_a_cut_batch_is_a_gap_of_its_size(size):
-    assert shape(ONE + TWO[:size]) == [(len(ONE), True), (size, "TRUNCATED")]
-
-
 @pytest.mark.parametrize("size", [17, 100, 3 << 20])
 def test_zeros_at_the_end_are_padding(size):
     assert shape(ONE + bytes(size)) == [(len(ONE), True), (size, "PADDING")]
-
-
-def test_zeros_between_batches_are_corrupt():
-    assert shape(bytes(100) + ONE) == [(100, "CORRUPT"), (len(ONE), True)]
 
 
 @pytest.mark.parametrize("garbage", [b"\xff" * 31, bytes(range(256)) * 4, b"\0" * 20 + b"x"])
@@ -88,10 +69,6 @@ def test_a_wrong_checksum_alone_is_no_gap():
     assert shape(ONE + bad) == [(len(ONE), True), (len(bad), False)]
 
 
-def test_batches_with_wrong_checksums_all_over_are_batches():
-    assert [right for _, right in shape(b"".join(each[:-1] + b"X" for each in (ONE, TWO, THREE)))] == [False] * 3
-
-
 def test_a_size_that_lies_loses_no_good_batch():
     longer = TWO[:8] + (len(TWO) - 12 + 40).to_bytes(4, "big") + TWO[12:]
     assert shape(ONE + longer + THREE) == [(len(ONE), True), (len(TWO), "CORRUPT"), (len(THREE), True)]
@@ -103,14 +80,6 @@ def test_a_batch_in_a_value_is_no_batch_of_its_own():
     carrier = batch(0, [record(None, ONE)])
     assert shape(carrier + TWO) == [(len(carrier), True), (len(TWO), True)]
     assert [right for _, right in shape(carrier[:-1] + b"\x02" + TWO)] == [False, True]
-
-
-def test_a_path_is_read_where_it_lies():
-    path = SEGMENTS / "garbage-0" / f"{0:020}.log"
-    assert [item.to_json() for item in kwire.read_records(path)] == [
-        item.to_json() for item in kwire.read_records(path.read_bytes())
-    ]
-    assert list(kwire.read_records(str(path)))[-1] == Gap(7940, 1024, "CORRUPT")
 
 
 def test_a_file_that_is_not_there(tmp_path):
@@ -146,13 +115,6 @@ def test_batches_around_a_fault_are_found_again(name, data):
                 continue
             again, before = found[place].to_json(), good.to_json()
             assert again | {"position": 0, "anomalies": []} == before | {"position": 0, "anomalies": []}
-
-
-@given(st.sampled_from(sorted(GOOD)), st.data())
-def test_a_cut_segment_is_read_to_its_end(name, data):
-    whole = segments()[name][: data.draw(st.integers(0, len(segments()[name])))]
-    for item in items(whole):
-        item.to_json()
 
 
 @given(st.binary(max_size=300), st.sampled_from(["auto", "v0", "v1", "v2", "kip98-draft", "kip82-draft"]))

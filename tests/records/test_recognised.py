@@ -39,23 +39,6 @@ def test_records_of_others_are_none(value):
     assert not is_metadata_log(source_of(batch(0, [record(None, value)])))
 
 
-def test_a_file_elsewhere_is_read_as_what_it_is(tmp_path):
-    file = tmp_path / "controller-1" / "x.log"
-    file.parent.mkdir()
-    shutil.copy(METADATA[0], file)
-    done = kwire("dump", "--deep", file, "--format", "jsonl")
-    own = kwire("dump", "--deep", METADATA[0], "--format", "jsonl")
-    assert done.out == own.out
-    assert "its records are those of __cluster_metadata" in done.err
-    assert own.err == ""
-    as_said = [
-        json.loads(line)
-        for line in kwire("dump", "--deep", file, "--as-topic", "orders", "--format", "jsonl").out.splitlines()
-    ]
-    assert not any("decoded" in each for line in as_said for each in line.get("records", ()))
-    assert "decoded" in own.out
-
-
 @pytest.mark.shared
 def test_what_is_secret_in_it_is_hidden(tmp_path):
     shown = "AQsABmFsaWNl"

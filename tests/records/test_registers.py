@@ -33,13 +33,6 @@ def test_dump_shows_names_and_ranges(draft):
     assert 'header 1048592 shop.region (Local, Infrastructure): "b"' in tree
 
 
-def test_explain_shows_names_and_ranges(draft):
-    batch, register = draft
-    text = kwire("explain", "--all", "--record-format", "kip82-draft", "--register", register, batch).out
-    assert "header client.id (Kafka open source)" in text
-    assert "header shop.region (Local, Infrastructure)" in text
-
-
 @pytest.mark.parametrize(
     ("text", "says"), [("{} {}", "not one JSON value"), ("[1]", "a register is"), (None, "cannot")]
 )

@@ -28,27 +28,10 @@ def unpacked(data, limits=LIMITS):
     return decompress(2, data, limits)
 
 
-def test_raw_as_librdkafka_writes_it():
-    data = raw(TEXT)
-    assert unpacked(data) == (TEXT, None, "", len(data))
-
-
 @pytest.mark.parametrize("order", "<>")
 def test_xerial_with_either_byte_order(order):
     data = xerial(TEXT[:40000], TEXT[40000:], order=order)
     assert unpacked(data) == (TEXT, None, "", len(data))
-
-
-def test_chunks_of_any_size():
-    data = xerial(*(TEXT[at : at + 999] for at in range(0, len(TEXT), 999)))
-    assert unpacked(data) == (TEXT, None, "", len(data))
-    data = xerial(TEXT, b"", TEXT)
-    assert unpacked(data) == (TEXT * 2, None, "", len(data))
-
-
-def test_streams_joined():
-    data = xerial(TEXT) + xerial(b"more", order="<")
-    assert unpacked(data) == (TEXT + b"more", None, "", len(data))
 
 
 def test_what_kafka_writes():
@@ -61,13 +44,6 @@ def test_what_kafka_writes():
         at += 4 + size
     assert sizes == [1 << 15] * (len(TEXT) >> 15) + [len(TEXT) % (1 << 15)]
     assert compress(2, b"") == data[:16]
-
-
-@pytest.mark.parametrize("size", [1, 3])
-def test_bytes_too_few_for_a_chunk(size):
-    data = xerial(TEXT)
-    assert unpacked(data + bytes(size))[:2] == (TEXT, "COMPRESSED_TRAILING_BYTES")
-    assert unpacked(data + bytes(size)).used == len(data)
 
 
 def test_a_chunk_that_is_cut_gives_what_it_has():

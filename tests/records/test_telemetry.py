@@ -2,8 +2,6 @@ import gzip
 import sys
 
 import pytest
-from kit.logs import b64
-from kit.traffic import body_of
 from records import real_records
 
 import kwire_cli as kwire
@@ -61,17 +59,6 @@ def test_a_bomb_stops_at_a_limit():
     found = telemetry("metrics", 1, gzip.compress(bytes(100_000_000)))
     assert [note.code for note in found.anomalies] == ["DECOMPRESSION_LIMIT"]
     assert found.json_data()["size"] <= 16 << 20
-
-
-@pytest.mark.usefixtures("without_otlp")
-def test_the_field_of_a_request():
-    metrics = b64(gzip.compress(MESSAGE))
-    value = body_of("PushTelemetryRequest", 0, {"compressionType": 1, "metrics": metrics})
-    body = kwire.decode(
-        kwire.encode(value, message="PushTelemetryRequest", version=0), message="PushTelemetryRequest", version=0
-    )
-    (found,) = payloads_of(CATALOG, body.spec, 0, body.tree)
-    assert (found.path, found.json_data()["size"]) == ("metrics", len(MESSAGE))
 
 
 @pytest.mark.slow  # all real captures

@@ -1,6 +1,5 @@
-"""Record sets from JSON. First vectors that were made by hand from the tables of LegacyRecord, DefaultRecordBatch,
-DefaultRecord and the two drafts, their checksums with zlib and the crc32c library; then what Kafka wrote; then whatever
-hypothesis thinks of.
+"""Record sets from JSON: vectors of the drafts and of wrappers that were made by hand, and what Kafka wrote. What
+hypothesis thinks of is in test_writing_generated.py.
 """
 
 import base64
@@ -29,10 +28,6 @@ def crc(text):
     return zlib.crc32(bytes_of(text)).to_bytes(4, "big").hex()
 
 
-def castagnoli(text):
-    return crc32c.crc32c(bytes_of(text)).to_bytes(4, "big").hex()
-
-
 def size(text):
     return len(bytes_of(text)).to_bytes(4, "big").hex()
 
@@ -42,100 +37,13 @@ def legacy(offset, rest):
     return f"{offset:016x} {size(crc(rest) + rest)} {crc(rest)} {rest}"
 
 
-def batch(base, epoch, rest):
-    """A batch of v2: base offset, length, leader epoch, magic, CRC, and what follows from the attributes on."""
-    after = f"{epoch} 02 {castagnoli(rest)} {rest}"
-    return f"{base:016x} {size(after)} {after}"
-
-
 TEXT = {"key": {"text": "k1"}, "value": {"text": "value"}}
 KV = "00000002 6b31 00000005 76616c7565"
-NUMBERS = "ffffffffffffffff ffff ffffffff"
-"""No producer id, epoch and sequence."""
-STAMP, LATER = "0000018bcfe56800", "0000018bcfe56be8"  # 1700000000000 and a second later
+STAMP = "0000018bcfe56800"
 T = 1_700_000_000_000
 
 
-@pytest.mark.parametrize(
-    ("items", "expected"),
-    [
-        ([{"magic": 0, "records": [{"offset": 3, **TEXT}]}], legacy(3, f"00 00 {KV}")),
-        (
-            [{"magic": 0, "baseOffset": 7, "records": [{}, {"value": {"hex": ""}}]}],
-            legacy(7, "00 00" + "ff" * 8) + legacy(8, "00 00 ffffffff 00000000"),
-        ),
-        ([{"magic": 1, "records": [{"timestamp": T, **TEXT}]}], legacy(0, f"01 00 {STAMP} {KV}")),
-        (
-            [{"magic": 1, "timestampType": "LogAppendTime", "maxTimestamp": T, "records": [TEXT]}],
-            legacy(0, f"01 08 {STAMP} {KV}"),
-        ),
-        (
-            [{"magic": 1, "records": [{}]}, {"magic": 0, "records": [{}]}],
-            legacy(0, f"01 00 {'ff' * 16}") + legacy(1, "00 00" + "ff" * 8),
-        ),
-    ],
-    ids=["v0", "v0-nulls", "v1", "v1-appended", "offsets-go-on"],
-)
-def test_messages(items, expected):
-    assert write(items).hex() == bytes_of(expected).hex()
-
-
-RECORD = "1c 00 00 00 02 6b 06 76616c 02 02 68 02 ff"
-"""14 bytes: attributes, timestamp and offset delta 0, key k, value val, a header h of ff."""
-ANOTHER = "12 00 d00f 04 01 01 02 00 01"
-"""9 bytes: a second and two offsets later, no key, no value, a header without name and value."""
 FIRST = {"timestamp": T, "key": "aw==", "value": {"text": "val"}, "headers": [{"key": "h", "value": "/w=="}]}
-SECOND = {"offset": 102, "timestamp": T + 1000, "headers": [{"key": "", "value": None}]}
-
-
-@pytest.mark.parametrize(
-    ("item", "expected"),
-    [
-        (
-            {"baseOffset": 100, "records": [FIRST, SECOND]},
-            batch(100, "ffffffff", f"0000 00000002 {STAMP} {LATER} {NUMBERS} 00000002 {RECORD} {ANOTHER}"),
-        ),
-        (
-            {
-                "baseOffset": 0, "lastOffset": 9, "partitionLeaderEpoch": 5, "timestampType": "LogAppendTime",
-                "maxTimestamp": T + 1000,
-                "producerId": 9, "producerEpoch": 2, "baseSequence": 2147483647, "isTransactional": True,
-                "records": [{**FIRST, "timestamp": T}],
-            },
-            batch(0, "00000005", f"0018 00000009 {STAMP} {LATER} 0000000000000009 0002 7fffffff 00000001 {RECORD}"),
-        ),
-        (
-            {"deleteHorizonMs": T + 1000, "records": [{**FIRST, "timestamp": T + 1000}]},
-            batch(0, "ffffffff", f"0040 00000000 {LATER} {LATER} {NUMBERS} 00000001 {RECORD}"),
-        ),
-        (
-            {"baseOffset": 5, "lastOffset": 8, "maxTimestamp": T, "records": []},
-            batch(5, "ffffffff", f"0000 00000003 ffffffffffffffff {STAMP} {NUMBERS} 00000000"),
-        ),
-        (
-            {
-                "producerId": 1, "producerEpoch": 0, "isTransactional": True,
-                "records": [{"timestamp": T, "control": {"type": "COMMIT", "coordinatorEpoch": 7}}],
-            },
-            batch(0, "ffffffff",
-            f"0030 00000000 {STAMP} {STAMP} 0000000000000001 0000 ffffffff 00000001 20 00 00 00 08 00000001 0c "
-            f"000000000007 00"),
-        ),
-    ],
-    ids=["records", "all-attributes", "delete-horizon", "empty", "marker"],
-)  # fmt: skip
-def test_batches(item, expected):
-    assert write([item]).hex() == bytes_of(expected).hex()
-
-
-@pytest.mark.parametrize(("codec", "bits"), [("gzip", 1), ("snappy", 2), ("lz4", 3), ("zstd", 4)])
-def test_a_compressed_batch_is_its_header_and_the_compressed_records(codec, bits):
-    data = write([{"baseOffset": 100, "compression": codec, "records": [FIRST, SECOND]}])
-    head = bytes_of(f"000{bits} 00000002 {STAMP} {LATER} {NUMBERS} 00000002")
-    assert data[21:61] == head
-    assert int.from_bytes(data[17:21], "big") == crc32c.crc32c(data[21:])
-    assert int.from_bytes(data[8:12], "big") == len(data) - 12
-    assert decompress(bits, data[61:], Limits()).data.hex() == bytes_of(RECORD + ANOTHER).hex()
 
 
 @pytest.mark.parametrize(
@@ -158,14 +66,6 @@ def test_inner_offsets_of_a_wrapper(item, wrapper, inner):
     assert data[start - 8 : start - 4] == b"\xff" * 4  # no key
     rest = f"{item['magic']:02x} 00 {'ff' * 8 * item['magic']} {KV}"
     assert gzip.decompress(data[start:]).hex() == bytes_of("".join(legacy(offset, rest) for offset in inner)).hex()
-
-
-def test_a_wrapper_of_v0_has_the_lz4_header_that_its_readers_expect():
-    heads = [
-        write([{"magic": magic, "compression": "lz4", "records": [TEXT]}])[start : start + 7].hex()
-        for magic, start in ((0, 26), (1, 34))
-    ]
-    assert heads == ["04224d1860401a", "04224d18604082"]
 
 
 def test_the_draft_of_kip_98():
@@ -230,15 +130,6 @@ def test_damage_by_hand():
     assert write([{"magic": 0, "crc": 3, "crcValid": False, "records": [TEXT]}])[12:16] == b"\0\0\0\3"
     packed = write([{"compression": "gzip", "fields": {"records": "3q2+7w=="}, "records": [FIRST]}])
     assert packed[61:].hex() == "deadbeef"
-
-
-def test_gaps_are_their_bytes():
-    assert (
-        write(
-            [{"gap": "CORRUPT", "position": 0, "size": 9, "data": {"hex": "dead beef"}}, {"gap": "PADDING", "data": ""}]
-        )
-        == b"\xde\xad\xbe\xef"
-    )
 
 
 def test_forms_of_bytes():

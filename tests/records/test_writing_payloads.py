@@ -44,14 +44,6 @@ def test_markers():
     assert pair({"control": {"type": "COMMIT"}}) == (bytes.fromhex("0000 0001"), bytes(6))
 
 
-def test_a_leader_change():
-    value = {"version": 0, "leaderId": 3, "voters": [{"voterId": 3}], "grantingVoters": []}
-    assert pair({"control": {"type": "LeaderChange", "value": value}}) == (
-        bytes.fromhex("0000 0002"),
-        bytes.fromhex("0000 00000003 02 00000003 00 01 00"),
-    )
-
-
 def test_an_offset_commit():
     decoded = {
         "key": {"type": "1", "data": {"group": "g", "topic": "t", "partition": 2}},
@@ -68,14 +60,6 @@ def test_an_offset_commit():
     assert pair({"key": {"hex": found[0].hex()}, "decoded": {"value": decoded["value"]}}, OFFSETS) == found
     assert pair({"key": None, "value": "/w==", "decoded": decoded}, OFFSETS) == (None, b"\xff")
     assert pair({"value": "/w==", "decoded": decoded}, OFFSETS) == (found[0], b"\xff")
-
-
-@pytest.mark.parametrize("topic", [METADATA, None])
-def test_a_topic_record(topic):
-    decoded = {
-        "value": {"type": "TOPIC_RECORD", "version": 0, "data": {"name": "t", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ"}}
-    }
-    assert pair({"decoded": decoded}, topic) == (None, bytes.fromhex("01 02 00 02 74" + "00" * 15 + "01 00"))
 
 
 # What kwire shows of a payload is what it takes.
@@ -245,14 +229,6 @@ def test_decoded_records_that_do_not_fit(decoded, topic, path, reason):
         write([{"records": [{**key, "decoded": decoded}]}], topic=topic)
     assert caught.value.path == f"[0].records[0].decoded{path}"
     assert reason in caught.value.reason
-
-
-def test_a_subscription_that_no_version_has():
-    data = sample("GroupMetadataValue", 3)[0]
-    data["members"][0]["subscription"] = {"topics": 5}
-    with pytest.raises(EncodeError) as caught:
-        pair({"key": "AAI=", "decoded": {"value": {"version": "3", "data": data}}}, OFFSETS)
-    assert caught.value.path == "[0].records[0].decoded.value.data.members[0].subscription.topics"
 
 
 @pytest.mark.parametrize("members", [5, [5], [{"subscription": {}}]])

@@ -40,17 +40,6 @@ def test_by_others(data):
     assert unpacked(data) == (TEXT, None, "", len(data))
 
 
-@pytest.mark.parametrize("data", [b"", b"a", bytes(300_000), TEXT[:100]])
-def test_small_and_repeating(data):
-    for packed in (frame(data), streamed(data, write_checksum=True)):
-        assert unpacked(packed) == (data, None, "", len(packed))
-
-
-def test_frames():
-    data = b"".join(FRAMES.values())
-    assert unpacked(data) == (TEXT * len(FRAMES), None, "", len(data))
-
-
 def test_skippable_frames():
     data = SKIPPABLE + frame(TEXT) + SKIPPABLE + streamed(b"more") + SKIPPABLE
     assert unpacked(data) == (TEXT + b"more", None, "", len(data))
@@ -63,21 +52,6 @@ def test_what_kafka_writes():
     data = compress(4, TEXT)
     what = zstandard.get_frame_parameters(data)
     assert (what.content_size, what.has_checksum, what.dict_id) == (zstandard.CONTENTSIZE_UNKNOWN, False, 0)
-
-
-@pytest.mark.parametrize("tail", [b"\0", b"\x28\xb5\x2f", b"rubbish"])
-def test_bytes_behind_the_end(tail):
-    data = frame(TEXT)
-    assert unpacked(data + tail)[:2] == (TEXT, "COMPRESSED_TRAILING_BYTES")
-    assert unpacked(data + tail).used == len(data)
-
-
-def test_a_wrong_checksum():
-    data = bytearray(frame(TEXT, write_checksum=True))
-    data[-1] ^= 1
-    data += frame(b"more")
-    assert unpacked(data)[:2] == (TEXT + b"more", "ZSTD_CHECKSUM")
-    assert unpacked(data).used == len(data)
 
 
 def test_cut_blocks_before_are_kept():

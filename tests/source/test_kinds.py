@@ -218,16 +218,15 @@ def test_five_surfaces_show_a_batch_as_one_in_every_form(tmp_path, size):
 
 
 def test_a_capture_that_is_written_as_text_is_a_capture(tmp_path):
-    for name in ("ipv6.pcap", "not-kafka.pcapng"):
-        data = (SAMPLES / "captures" / name).read_bytes()
-        said = kwire("decode", SAMPLES / "captures" / name).out
-        for text in (data.hex(), base64.b64encode(data).decode(), repr(data)):
-            file = tmp_path / "capture.txt"
-            file.write_text(text)
-            assert kwire("decode", file).out == said
-            assert recognise(file).kind is recognise(text.encode()).kind is Kind.CAPTURE
-            assert "this is a packet capture; kwire decode reads it" in kwire("dump", file).err
-    assert kwire("decode", (SAMPLES / "captures" / "ipv6.pcap").read_bytes().hex()).code == 0
+    data = (SAMPLES / "captures" / "sarama-0.8.2.0-3.9.2.pcapng").read_bytes()
+    said = kwire("decode", SAMPLES / "captures" / "sarama-0.8.2.0-3.9.2.pcapng").out
+    for text in (data.hex(), base64.b64encode(data).decode(), repr(data)):
+        file = tmp_path / "capture.txt"
+        file.write_text(text)
+        assert kwire("decode", file).out == said
+        assert recognise(file).kind is recognise(text.encode()).kind is Kind.CAPTURE
+        assert "this is a packet capture; kwire decode reads it" in kwire("dump", file).err
+    assert kwire("decode", data.hex()).code == 0
 
 
 def test_decode_says_that_it_shows_batches_as_dump_does():

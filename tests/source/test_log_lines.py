@@ -86,15 +86,6 @@ def test_bytes_in_a_line_are_a_frame_with_the_line_as_label(text):
     assert len(found.chunks[0].label) <= LABEL + 12
 
 
-def test_several_forms_in_one_file_come_in_order():
-    text = "\n".join(f"{line}\n{other}" for line, other in zip(LINES.values(), NO_FRAMES * 3, strict=False))
-    found = read_input(text.encode())
-    assert found.form == "log"
-    assert [chunk.data for chunk in found.chunks] == [FRAME] * len(LINES)
-    assert [chunk.line for chunk in found.chunks] == sorted(chunk.line for chunk in found.chunks)
-    assert "other runs of bytes not read, because nothing proves a frame: line 4, " in found.notes[-1]
-
-
 def test_each_frame_names_its_line_in_every_format():
     text = "\n".join((NO_FRAMES[0], LINES["java hex"], LINES["kafka-python"]))
     rows = [json.loads(line) for line in kwire("decode", "-f", "jsonl", "-", stdin=text.encode()).out.splitlines()]
@@ -109,10 +100,6 @@ def test_each_frame_names_its_line_in_every_format():
     assert [frame.to_json()["label"] for frame in kwire_cli.read_frames(text.encode())] == [
         row["label"] for row in rows
     ]
-
-
-def test_two_runs_of_a_line_are_two_frames():
-    assert [chunk.data for chunk in chunks(f"DEBUG sent {FRAME.hex()} got {RESPONSE!r}")] == [FRAME, RESPONSE]
 
 
 @pytest.mark.parametrize("line", NO_FRAMES)
@@ -223,19 +210,3 @@ def test_runs_that_prove_nothing_are_named():
     assert found.notes == (
         "1 other run of bytes not read, because nothing proves a frame: line 2; give a run alone to read it",
     )
-
-
-def test_a_comment_after_hex_is_no_slip():
-    text = f"INFO sent {FRAME.hex()}\n00 00 00 0d 00 12 00 03 #0\n"
-    assert [chunk.data for chunk in read_input(text.encode()).chunks] == [FRAME]
-
-
-def test_letters_among_escapes_are_bytes_up_to_the_end_of_the_frame():
-    escaped = repr(FRAME)[2:-1]
-    assert [chunk.data for chunk in chunks(f"INFO sent {escaped} to node 1")] == [FRAME]
-
-
-def test_a_buffer_whose_bytes_stand_beside_it_lacks_nothing():
-    found = read_input(f"DEBUG java.nio.HeapByteBuffer[pos=0 lim=54 cap=54] {[*FRAME]}\n".encode())
-    assert [chunk.data for chunk in found.chunks] == [FRAME]
-    assert not found.notes

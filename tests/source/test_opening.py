@@ -9,7 +9,7 @@ import kwire_cli
 from kwire_cli.errors import InputError
 from kwire_cli.source.files import Naming
 from kwire_cli.source.kinds import Kind
-from kwire_cli.source.opening import open_input, open_inputs, open_records
+from kwire_cli.source.opening import open_inputs, open_records
 from kwire_cli.source.reading import Caller, Reading
 
 CAPTURE = SAMPLES / "captures" / "kafka-python-4.4.0.pcapng"
@@ -64,14 +64,6 @@ def test_standard_input_is_what_is_in_it():
         for arguments in (["-"], []):
             [(recognised, subjects)] = kinds_and_subjects(arguments, Listening(file.read_bytes()))
             assert (recognised, len(subjects)) == (kind, 1)
-
-
-def test_a_kind_that_the_caller_has_no_use_for_is_refused():
-    how = Reading(catalog=CATALOG)
-    with pytest.raises(InputError, match="this is a packet capture; kwire decode reads it"):
-        open_input(CAPTURE, how, takes={Kind.BATCHES})
-    with pytest.raises(InputError, match="this is record batches"):
-        [*open_inputs([str(SEGMENT)], how, takes={Kind.CAPTURE})]
 
 
 def test_files_of_a_capture_point_are_one_input(tmp_path):

@@ -71,13 +71,6 @@ def test_auto_reads_what_the_tool_dumped(name, newline):
     assert read_input(sample(name), found.form).chunks == found.chunks
 
 
-@pytest.mark.parametrize(
-    "name", ["xxd", "xxd-gutter", "hexdump-C", "hexdump-C-squeezed", "hexdump", "od", "od-A-x-t-x1z", "od-squeezed"]
-)
-def test_dumps_one_after_another_are_chunks(name):
-    assert [chunk.data for chunk in read_input(sample(name) * 2).chunks] == [expected(name)] * 2
-
-
 @pytest.mark.parametrize("name", PACKETS)
 def test_packets_are_chunks(name):
     found = read_input(sample(name))

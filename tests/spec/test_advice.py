@@ -94,17 +94,6 @@ def test_a_tag_is_priced_by_writing_it(kind, keys, written, plain):
     assert found.path == "T.tag"
 
 
-def test_tags_within_structs_are_priced_too():
-    inner = field(name="Rows", type="[]Row", fields=[field(name="A", type="int8", versions="0+"), tag("bool")])
-    found = advise(message(fields=[inner]))
-    assert [(each.rule, each.path) for each in found] == [("TAG_CHEAPER_AS_FIELD", "Rows.T.tag")]
-
-
-def test_the_latest_version_counts():
-    old = message(fields=[tag("bool") | {"versions": "1-2", "taggedVersions": "1-2"}])
-    assert ids(old) == []
-
-
 @pytest.mark.parametrize("text", ["{", "[]", message(fields=[field(type="int24")]), message(validVersions="none")])
 def test_what_has_no_meaning_gets_no_advice(text):
     assert advise(text) == []

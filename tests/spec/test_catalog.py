@@ -154,20 +154,6 @@ def test_a_release_without_layouts_is_refused():
         catalog(kafka="2.0")
 
 
-def test_definitions_of_the_user_have_no_early_layouts(tmp_path):
-    file = tmp_path / "ShareGroupMetadataValue.json"
-    file.write_text(message(name="ShareGroupMetadataValue", type="data"))
-    assert catalog([file]).early_releases("ShareGroupMetadataValue", 0) == []
-
-
-def test_errors(bundled):
-    assert bundled.error_name(3) == "UNKNOWN_TOPIC_OR_PARTITION"
-    assert bundled.error_name(-1) == "UNKNOWN_SERVER_ERROR"
-    assert bundled.error_name(30000) is None
-    assert len(bundled.errors) == 138
-    assert {row.name for row in bundled.errors if row.retriable} >= {"LEADER_NOT_AVAILABLE"}
-
-
 @pytest.mark.parametrize(
     ("message_name", "path", "value", "name"),
     [
@@ -187,11 +173,6 @@ def test_errors(bundled):
 )
 def test_named_values(bundled, message_name, path, value, name):
     assert bundled.named_value(message_name, path, value) == name
-
-
-def test_what_has_no_definition_has_no_named_values(bundled):
-    assert bundled.named_value("CooperativeStickyAssignorUserData", "generation", 3) is None
-    assert bundled.named_value("RecordBatch", "ErrorCode", 3) is None
 
 
 def test_the_fields_of_named_values_exist(bundled):

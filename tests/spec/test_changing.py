@@ -11,31 +11,6 @@ from kwire_cli.errors import SpecError
 from kwire_cli.spec.model import StructSpec, changed, fields_by_path
 from kwire_cli.spec.overlay import load_text
 
-SPECS = [kwire.catalog().message(entry.name) for entry in kwire.catalog()]
-
-
-def test_the_paths_are_those_of_the_ledger() -> None:
-    paths = [path for path, _ in fields_by_path(kwire.catalog().message("MetadataResponse"))]
-    assert paths[:6] == [
-        "throttleTimeMs",
-        "brokers",
-        "brokers[].nodeId",
-        "brokers[].host",
-        "brokers[].port",
-        "brokers[].rack",
-    ]
-    assert "topics[].partitions[].replicaNodes" in paths
-
-
-def test_a_definition_that_is_not_changed_has_the_same_fields() -> None:
-    for spec in SPECS:
-        same, shipped = (
-            [(path, field.type, field.versions) for path, field in fields_by_path(definition)]
-            for definition in (changed(spec, lambda _, field: field), spec)
-        )
-        assert same == shipped, spec.name
-        assert bool(same) == bool(spec.fields)
-
 
 def test_each_use_of_a_common_struct_is_changed_by_itself() -> None:
     spec = kwire.catalog().message("ConsumerGroupDescribeResponse")

@@ -1,32 +1,11 @@
 import pytest
 
 from kwire_cli.errors import SpecError
-from kwire_cli.spec.model import ZERO_UUID, FieldSpec, Versions, default_value
+from kwire_cli.spec.model import FieldSpec, Versions, default_value
 
 
 def of(kind, default=None):
     return default_value(FieldSpec("F", kind, Versions.parse("0+"), default=default))
-
-
-@pytest.mark.parametrize(
-    ("kind", "value"),
-    [
-        ("bool", False),
-        ("int8", 0),
-        ("uint32", 0),
-        ("float64", 0.0),
-        ("uuid", ZERO_UUID),
-        ("string", ""),
-        ("bytes", ""),
-        ("records", None),
-        ("[]int32", []),
-        ("Foo", {}),
-    ],
-)
-def test_implicit_defaults(kind, value):
-    assert of(kind) == value
-    assert of(kind, "") == value
-    assert type(of(kind)) is type(value)
 
 
 @pytest.mark.parametrize(

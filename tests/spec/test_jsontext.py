@@ -54,19 +54,6 @@ def test_accepts_nothing_that_the_standard_library_refuses(text):
         assert json.loads(text) == found.value
 
 
-def test_keeps_the_place_of_every_key_and_item():
-    text = parse('{\n  "a": [1,\n    {"b": "é"}]\n}')
-    assert text.places == {
-        (): Place(1, 1),
-        ("a",): Place(2, 3),
-        ("a", 0): Place(2, 9),
-        ("a", 1): Place(3, 5),
-        ("a", 1, "b"): Place(3, 6),
-    }
-    assert text.nearest(("a", 1, "c", 4)) == Place(3, 5)
-    assert text.nearest(("z",)) == Place(1, 1)
-
-
 def test_notes_duplicates_and_what_follows():
     text = parse('// one\n{"a": 1, /* "two" */ "a": 2, "b//": {"a": "/*"}} ]}')
     assert text.value == {"a": 2, "b//": {"a": "/*"}}

@@ -4,9 +4,8 @@ from hypothesis import given, strategies as st
 from kit.commands import examples
 
 from kwire_cli.errors import InputError, KwireError, SpecError
-from kwire_cli.spec.model import NONE, Encoding, Versions
+from kwire_cli.spec.model import Versions
 from kwire_cli.spec.overlay import load_file, load_text, read_text_leniently
-from kwire_cli.spec.reading import element_encoding_at, encoding_at
 
 
 def field_of(text):
@@ -56,41 +55,12 @@ def test_defaults_may_be_json_literals(literal, text):
     assert field_of(with_field(type=kind, default=literal)).default == text
 
 
-def test_old_files_without_flexible_versions_load():
-    definition, findings = read_text_leniently(message(flexibleVersions=None))
-    assert definition.spec.flexible_versions == NONE
-    assert [finding.rule for finding in findings] == ["FLEXIBLE_VERSIONS_MISSING"]
-
-
 def test_header_versions_and_reserved_keys_load():
     text = message(name="MRequest", type="request", apiKey=900, headerVersions={"0": "1", "1+": "2"})
     assert load_text(text).header_versions == ((Versions(0, 0), 1), (Versions.parse("1+"), 2))
     reserved, findings = read_text_leniently(message(validVersions="none", flexibleVersions=None))
     assert not reserved.spec.valid_versions
     assert findings == []
-
-
-def test_encodings_hold_by_version():
-    item = field_of(with_field(type="int64", encoding={"0-1": "fixed32", "2+": "fixed64"}))
-    assert [encoding_at(item, version) for version in (0, 1, 2)] == ["fixed32", "fixed32", "fixed64"]
-    assert item.encoding[0] == Encoding(Versions(0, 1), "fixed32")
-    elements = field_of(with_field(type="[]int32", elementEncoding="upacked32"))
-    assert element_encoding_at(elements, 3) == "upacked32"
-    assert encoding_at(elements, 3) is None
-    assert encoding_at(field_of(with_field()), 0) is None
-
-
-def test_an_error_names_its_place(tmp_path):
-    path = tmp_path / "M.json"
-    path.write_text('{\n "name": "M",\n "type": "data",\n "validVersions": "zero"}')
-    with pytest.raises(SpecError) as error:
-        load_file(path)
-    assert (error.value.file, error.value.line, error.value.column, error.value.path) == (
-        str(path),
-        4,
-        2,
-        "validVersions",
-    )
 
 
 def test_files_that_are_no_text(tmp_path):

@@ -42,22 +42,6 @@ def test_a_definition_of_which_nothing_is_said_is_the_same_object():
     assert overlay({LEADER: {"encoding": "packed32"}}).laid(request) is request
 
 
-def test_only_what_is_named_changes():
-    laid = overlay({LEADER: {"encoding": {"0-9": "fixed32", "10+": "upacked32"}}}).laid(METADATA)
-    assert [row.name for row in field(laid, LEADER).encoding] == ["fixed32", "upacked32"]
-    others = [(path, found) for path, found in fields_by_path(laid) if not LEADER.startswith(path)]
-    shipped = dict(fields_by_path(METADATA))
-    assert all(found == shipped[path] for path, found in others)
-    assert laid.file == METADATA.file
-
-
-def test_an_encoding_without_a_width_has_that_of_the_field():
-    laid = overlay({"topics[].partitions[].*": {"encoding": "packed", "elementEncoding": "upacked"}}).laid(METADATA)
-    assert field(laid, "topics[].partitions[].errorCode").encoding[0].name == "packed16"
-    assert field(laid, "topics[].partitions[].isrNodes").element_encoding[0].name == "upacked32"
-    assert field(laid, "topics[].errorCode").encoding == ()
-
-
 def test_what_is_said_of_a_field_counts_more_than_what_is_said_of_all():
     laid = overlay(
         {LEADER: {"encoding": "fixed"}, "*": {"encoding": "upacked"}, "topics[].*": {"encoding": "packed"}}
@@ -121,15 +105,6 @@ def test_a_new_version_is_one_that_the_catalogue_knows():
     assert str(catalog.entry("MetadataRequest").valid_versions) == "0-14"
     with pytest.raises(InputError, match="versions 0-13"):
         kwire.encode(value, message="MetadataResponse", version=14)
-
-
-def test_a_tagged_field_at_its_default_costs_nothing():
-    shipped, tagged = (
-        kwire.encode(metadata(10, 3), message="MetadataResponse", version=9, overlays=name)
-        for name in (None, "metadata-tagged")
-    )
-    # throttleTimeMs, isInternal and topicAuthorizedOperations once, ten times the count of no offline replicas
-    assert len(shipped) - len(tagged) == 4 + 1 + 4 + 10
 
 
 def test_widening_reads_what_was_written_narrow_and_refuses_what_does_not_fit():
@@ -215,15 +190,6 @@ def test_a_text_that_is_no_overlay(text, place, message):
     assert str(error.value).startswith(f"bad.json:{place}: ")
 
 
-def test_the_same_versions_twice():
-    text = (
-        '{"messages": {"MetadataResponse": {"fields": {"controllerId": {"encoding": {"1+": "packed32", '
-        '"1+": "fixed32"}}}}}}'
-    )
-    with pytest.raises(SpecError, match="occurs twice"):
-        read_overlay(text).laid(METADATA)
-
-
 def test_an_unknown_message_is_said_with_its_place(tmp_path):
     file = tmp_path / "mine.json"
     file.write_text('{"messages": {\n"MetadataRespons": {}}}')
@@ -273,11 +239,6 @@ def test_fields_are_added_removed_and_renamed():
     value = {"throttleTimeMs": 0, "brokers": [], "clusterId": None, "topics": [], "clusterAuthorizedOperations": 0}
     data = build(laid, value | {"zone": "a"}, 9)
     assert decode_spec(laid, data, 9).value == value | {"zone": "a"}
-
-
-def test_a_field_may_have_a_tag_beyond_the_next_one():
-    laid = overlay({"zone": {"type": "string", "versions": "9+", "tag": 5, "taggedVersions": "9+"}}).laid(METADATA)
-    assert field(laid, "zone").tag == 5
 
 
 def test_a_new_field_needs_a_type_and_a_struct():

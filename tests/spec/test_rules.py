@@ -91,13 +91,6 @@ def test_kip_482_as_printed_is_refused_with_its_place():
     assert (error.value.file, error.value.line, error.value.column) == ("kip.json", 10, 7)
 
 
-def test_the_kips_own_stray_brace_is_refused_with_its_place():
-    text = FOO_RESPONSE.replace('  "fields": [\n', '  "fields": [\n   {\n', 1)
-    with pytest.raises(SpecError) as error:
-        load_text(text, "kip.json")
-    assert (error.value.line, error.value.column) == (9, 5)
-
-
 def test_a_tag_alone_is_all_that_kip_482_asks_for():
     text = tagged(versions=None, taggedVersions=None)
     assert check(text, rules="kip482") == []
@@ -109,11 +102,6 @@ def test_the_draft_has_lists_of_optional_fields():
     assert check(text, rules="kip482-draft") == []
     assert set(ids(check(text))) == {"UNKNOWN_KEY", "TAG_WITHOUT_TAGGED_VERSIONS"}
     assert "UNKNOWN_KEY" in ids(check(tagged(), rules="kip482-draft"))
-
-
-def test_a_tagged_array_is_nothing_but_the_drafts_business():
-    assert check(tagged(type="[]int32")) == []
-    assert check(tagged(type="[]int32"), rules="kip482") == []
 
 
 def test_element_encoding_is_kwires_and_encoding_is_kafka_9927s():

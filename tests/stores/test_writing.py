@@ -1,6 +1,7 @@
 """Files are written, moved and removed alike on this machine and on stores."""
 
 import pytest
+from kit.commands import slow
 from kit.lakes import serving
 
 from kwire_cli.errors import InputError
@@ -14,7 +15,7 @@ def s3():
         yield store
 
 
-@pytest.fixture(params=["here", "memory", "s3"])
+@pytest.fixture(params=["here", "memory", slow("s3")])
 def folder(request, tmp_path):
     """A folder, where it can be one whose name has the characters of a glob."""
     if request.param == "memory":  # fsspec takes them for a glob there
@@ -51,6 +52,7 @@ def test_an_empty_folder_goes(tmp_path):
         assert not path_of(str(folder)).exists()
 
 
+@pytest.mark.slow  # starts a store
 def test_what_cannot_be_written_is_an_error(s3, tmp_path):
     (tmp_path / "file").touch()
     nowhere = path_of(s3.url().replace(s3.bucket, "no-such-bucket", 1))

@@ -24,11 +24,6 @@ def test_all_versions_of_the_definitions_are_declared():
         assert [*header_spec(CATALOG, kind).valid_versions.each()] == [*declared]
 
 
-def test_a_frame_is_a_size_and_what_it_counts():
-    assert headers.FRAME.build({"headerAndBody": b"abc"}).hex() == "00000003" + "616263"
-    assert headers.FRAME.parse(bytes.fromhex("0000000261626364")) == {"size": 2, "headerAndBody": "YWI="}
-
-
 def test_the_beginnings_of_frames_are_sizes_and_heads():
     start = {"size": 9, "requestApiKey": 1, "requestApiVersion": 2, "correlationId": 3, "clientIdLength": -1}
     assert headers.REQUEST_START.build(start).hex() == "00000009" + "0001" + "0002" + "00000003" + "ffff"

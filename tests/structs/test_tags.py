@@ -52,17 +52,6 @@ def test_unknown_tags_are_kept_and_merged_in_order():
     assert encode_spec(SPEC, backwards, FLEXIBLE) == encode_spec(SPEC, value, FLEXIBLE)
 
 
-def test_unknown_tags_between_known_ones():
-    spec = definition(tagged("First", "int8", 0), tagged("Last", "int8", 1))
-    value = {"first": 1, "unknownTaggedFields": unknown((2, "")), "last": 1}
-    assert encode_spec(spec, value, FLEXIBLE).hex() == "03000101010101" + "0200"
-
-
-def test_unknown_tags_of_nested_structs():
-    value = {"plain": 0, "third": [{"a": 1, "unknownTaggedFields": unknown((9, "/w=="))}]}
-    check(value, "00 01 02 06 02 01 01 09 01 ff")
-
-
 def test_a_field_can_be_plain_first_and_tagged_later():
     spec = definition(field("int32", tag=0, taggedVersions="1+", default="3"))
     assert encode_spec(spec, {"f": 3}, 0) == b"\0\0\0\3"
@@ -136,11 +125,3 @@ def test_the_section_is_declared_of_its_count_its_tags_and_its_sizes():
     size="size",
 ), count=UNSIGNED_VARINT)"""
     )
-
-
-def test_a_known_tag_is_read_by_its_field_and_ends_where_the_field_does():
-    assert declare(SPEC, FLEXIBLE).parse(bytes.fromhex("05 02 00 05 00000007 01 02 0278")) == {
-        "plain": 5,
-        "first": 7,
-        "second": "x",
-    }

@@ -289,11 +289,6 @@ def test_a_mistake_in_a_proto_file_has_its_line():
         compiled('import "b.proto"; message A {}', [("b.proto", "message {")])
 
 
-def test_a_field_of_protobuf_that_the_schema_lacks_is_counted():
-    serdes = Serdes(SchemaStore([Schema("protobuf", "message M {}", "m.proto", (7,))]))
-    assert shown(serdes, PREFIX + b"\0\x08\x01")["error"] == "1 field is not in the schema"
-
-
 @pytest.mark.parametrize(
     ("form", "data", "pattern"),
     [

@@ -118,8 +118,3 @@ def test_a_capture_of_a_registry_holds_the_topic(tmp_path):
     of_capture, of_log = found(tmp_path / "a.pcap"), found(segment)
     assert [(one.ids, one.text) for one in of_capture] == [(one.ids, one.text) for one in of_log]
     assert " frame 1 offset " in of_capture[-1].file
-
-
-def test_a_segment_alone_holds_the_topic_too():
-    folder = ROOT / "samples" / "schemas" / "_schemas-0"
-    assert found(folder) == found(folder / "00000000000000000000.log")

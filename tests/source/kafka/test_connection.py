@@ -23,19 +23,6 @@ def pairs(seen):
 # Pairs
 
 
-def test_a_request_and_its_response(wire):
-    request, response = wire.talk((0, wire.heartbeat(7)), (1, wire.beat(7)))
-    assert (request.kind, request.side, request.head) == ("request", 0, (12, 0, 7))
-    assert (response.kind, response.side, response.head) == ("response", 1, (12, 0, 7))
-    assert response.request is request
-
-
-def test_the_client_is_the_side_that_asks_wherever_it_stands(wire):
-    request, response = wire.talk((1, wire.heartbeat()), (0, wire.beat()))
-    assert (request.side, response.side) == (1, 0)
-    assert response.request is request
-
-
 @pytest.mark.parametrize(
     ("asked", "answered", "requests"),
     [
@@ -54,32 +41,11 @@ def test_pipelined_requests_are_answered_in_order(wire, asked, answered, request
     assert [each.head is None for each in seen[len(asked) :]] == [request is None for request in requests]
 
 
-def test_an_id_that_is_used_again(wire):
-    seen = wire.talk(
-        (0, wire.heartbeat()),
-        (1, wire.beat()),
-        (0, wire.request("Metadata", 1, 1, topics=[])),
-        (1, wire.response("Metadata", 1, 1)),
-    )
-    assert pairs(seen) == [0, 2]
-    assert seen[3].head.api_key == 3
-
-
 def test_produce_with_acks_0_has_no_answer(wire):
     quiet = wire.request("Produce", 3, 1, acks=0, timeoutMs=1, topicData=[])
     loud = wire.request("Produce", 3, 1, acks=1, timeoutMs=1, topicData=[])
     seen = wire.talk((0, quiet + loud), (1, wire.response("Produce", 3, 1)))
     assert pairs(seen) == [1]
-
-
-def test_byte_by_byte_is_as_whole(wire):
-    said = [(0, wire.heartbeat(1) + wire.heartbeat(2)), (1, wire.beat(1) + wire.beat(2))]
-    whole = wire.talk(*said)
-    single = wire.talk(*((side, bytes([byte])) for side, data in said for byte in data))
-    assert [(each.kind, each.data, each.head) for each in single] == [
-        (each.kind, each.data, each.head) for each in whole
-    ]
-    assert pairs(single) == pairs(whole) == [0, 1]
 
 
 # ApiVersions
@@ -106,23 +72,6 @@ def test_an_answer_in_the_form_of_another_version_names_it(wire):
     assert set(lines[1].anomalies) == {"FITS_OTHERWISE", "COUNT_MISMATCH", "TRUNCATED"}
     assert (lines[1].frame.api_version, lines[1].frame.fits[0].detail) == (1, "fits exactly as version 0")
     assert not lines[3].anomalies
-
-
-def test_a_version_that_is_newer_than_known(wire):
-    request = bytearray(wire.heartbeat())
-    request[7] = 6
-    seen = wire.talk((0, bytes(request)), (1, wire.beat()))
-    assert kinds(seen) == ["request", "response"]
-    assert seen[0].head[:2] == (12, 6)
-
-
-def test_an_unknown_api_is_a_request_among_known_ones(wire):
-    strange = bytearray(wire.heartbeat(2))
-    strange[4:6] = (9999).to_bytes(2, "big")
-    seen = wire.talk((0, wire.heartbeat(1) + bytes(strange)), (1, wire.beat(1) + wire.beat(2)))
-    assert pairs(seen) == [0, 1]
-    line = wire.lines((0, wire.heartbeat(1) + bytes(strange)))[1]
-    assert (line.kind, line.frame.api, line.frame.api_key) == ("request", None, 9999)
 
 
 # SASL
@@ -279,13 +228,6 @@ def test_a_token_without_handshake(wire):
     assert kinds(seen) == ["sasl-token", "sasl-token", "request", "response"]
 
 
-def test_tokens_are_shown_by_their_size_alone(wire):
-    lines = wire.lines(*handshake(wire), (0, wire.raw(b"\0user\0password")))
-    shown = lines[2].to_json()
-    assert set(shown) == {"frame", "time", "src", "dst", "stream", "packet", "kind", "size"}
-    assert shown["size"] == 4 + len(b"\0user\0password")
-
-
 # What is not Kafka
 
 
@@ -306,11 +248,6 @@ def test_another_protocol_to_the_end(wire, hello, protocol):
         ("not-kafka", protocol, side) for side in (0, 1, 0)
     ]
     assert [each.size for each in seen] == [len(hello) + 4, 6, len(wire.heartbeat())]
-
-
-def test_another_protocol_byte_by_byte(wire):
-    seen = wire.talk(*((0, bytes([byte])) for byte in b"GET / HTTP/1.1\r\n"))
-    assert [(each.kind, each.protocol, each.size) for each in seen] == [("not-kafka", "http", 16)]
 
 
 @pytest.mark.parametrize(
@@ -342,11 +279,6 @@ def test_kafka_behind_a_proxy_header(wire, header, size):
     assert pairs(seen) == [1]
 
 
-def test_tls_behind_a_proxy_header(wire):
-    seen = wire.talk((0, LINE + b"\x16\x03\x01\0\x05hello"))
-    assert [(each.protocol, each.size) for each in seen] == [("proxy", len(LINE)), ("tls", 10)]
-
-
 # Starts and losses
 
 
@@ -363,25 +295,6 @@ def test_a_start_in_the_middle_of_a_response(wire):
     assert [each.kind for each in seen if each.kind != "gap"] == ["request", "response"] * 2
     assert sum(len(each.data) for each in seen if each.kind == "gap") == len(answer) - 50
     assert all(each.request for each in seen if each.kind == "response")
-
-
-def test_a_loss_that_takes_an_answer(wire):
-    asked = [(0, wire.heartbeat(n)) for n in (1, 2, 3)]
-    seen = wire.talk(*asked, (1, wire.beat(1)), (1, len(wire.beat(2))), (1, wire.beat(3)))
-    assert kinds(seen) == ["request"] * 3 + ["response", "gap", "response"]
-    assert pairs(seen) == [0, 2]
-    assert (seen[4].code, seen[4].size) == ("LOST", len(wire.beat(2)))
-
-
-def test_a_loss_that_takes_a_request(wire):
-    seen = wire.talk(
-        (0, wire.heartbeat(1)),
-        (0, len(wire.heartbeat())),
-        (0, wire.heartbeat(3)),
-        (1, b"".join(wire.beat(n) for n in (1, 2, 3))),
-    )
-    assert kinds(seen) == ["request", "gap", "request", "response", "response", "response"]
-    assert pairs(seen) == [0, None, 2]
 
 
 @pytest.mark.parametrize("correlation_id", [2, 439041101, -5])
@@ -403,11 +316,6 @@ def test_the_port_says_who_the_broker_is(wire):
     assert line.kind == "response"
     (line,) = wire.lines((1, wire.beat()), port=50000)
     assert line.kind in {"request", "sasl-token"}
-
-
-def test_nothing_at_all(wire):
-    assert wire.talk() == []
-    assert wire.talk((0, b""), (1, b"")) == []
 
 
 def test_a_start_anywhere_in_the_smallest_requests(wire):

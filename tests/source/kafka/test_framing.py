@@ -56,12 +56,6 @@ def whole(cuts):
     return [cut.data for cut in cuts if cut.kind == "frame" and not cut.missing]
 
 
-def test_several_frames_in_a_piece():
-    assert [(cut.kind, cut.data, cut.packet, cut.time) for cut in framed([WHOLE])] == [
-        ("frame", frame, 1, 1000) for frame in FRAMES
-    ]
-
-
 def test_a_frame_has_the_packet_and_time_of_its_last_byte():
     (cut,) = framed([FRAMES[2][:10], FRAMES[2][10:20], FRAMES[2][20:]])
     assert (cut.packet, cut.time) == (3, 3000)
@@ -85,28 +79,6 @@ def test_loss_to_the_very_end_of_a_frame():
     plain = bytes([0, 0, 0, 2, 9, 9])
     cuts = framed([FRAMES[4][:50], len(FRAMES[4]) - 50, plain])
     assert [cut.data for cut in cuts] == [FRAMES[4][:50], b"", plain]
-
-
-@pytest.mark.parametrize("known", [0, 2, 50])
-def test_loss_over_a_boundary_resynchronises_at_the_next_frame(known):
-    lost = len(FRAMES[4]) - known + 6
-    rest = (FRAMES[3] + FRAMES[2] + FRAMES[1])[6:]
-    cuts = framed([FRAMES[4][:known], lost, rest])
-    assert whole(cuts) == [FRAMES[2], FRAMES[1]]
-    assert [cut.data for cut in cuts if cut.kind == "skipped"][-1] == FRAMES[3][6:]
-
-
-def test_a_size_that_is_none_costs_the_framing():
-    junk = b"\xff\xff\xff\xffjunk"
-    cuts = framed([FRAMES[0] + junk + FRAMES[1] + FRAMES[2]])
-    assert whole(cuts) == FRAMES[:3]
-    assert [cut.data for cut in cuts if cut.kind == "skipped"] == [junk]
-
-
-def test_a_start_in_mid_stream():
-    cuts = framed([WHOLE[5:]], synchronised=False)
-    assert whole(cuts) == FRAMES[1:]
-    assert cuts[0] == ("skipped", FRAMES[0][5:], 1, 1000, 0)
 
 
 def test_what_is_left_at_the_end():

@@ -39,16 +39,6 @@ def topics(lines):
     return [line.topics for line in lines]
 
 
-def test_topic_ids_get_their_names_from_metadata(wire):
-    lines = wire.lines(
-        fetch(wire, 1, topics=[ORDERS]),
-        fetched(wire, 1),
-        *named(wire, 2, (ORDERS, "orders")),
-        fetch(wire, 3, topics=[ORDERS, PAYMENTS]),
-    )
-    assert topics(lines) == [["orders"], ["orders"], [], ["orders"], ["orders", PAYMENTS]]
-
-
 def test_the_id_that_is_always_the_same_needs_no_message_that_tells_it(wire):
     assert topics(wire.lines(fetch(wire, 1, topics=[METADATA_LOG]), fetched(wire, 1))) == [["__cluster_metadata"]] * 2
 
@@ -90,28 +80,6 @@ def test_software_brokers_throttling_and_requests_in_flight(wire):
     assert [line.throttle for line in lines] == [None, None, None, 0, 0, 250]
 
 
-def test_software_is_known_from_the_request_that_says_it(wire):
-    """Lines that are read before this one is shown do not change its software."""
-    lines = wire.lines(
-        (0, wire.request("ApiVersions", 2, 1)),
-        (1, wire.response("ApiVersions", 2, 1)),
-        (0, wire.request("ApiVersions", 3, 2, clientSoftwareName="app", clientSoftwareVersion="")),
-        (1, wire.response("ApiVersions", 3, 2)),
-    )
-    assert [line.software for line in lines] == [None, None, "app", "app"]
-
-
-def test_topic_ids_get_their_names_from_create_topics(wire):
-    created = {"name": "orders", "topicId": ORDERS, "errorMessage": None, "configs": None}
-    request = wire.request(
-        "CreateTopics", 7, 1, topics=[{"name": "orders", "numPartitions": 1, "replicationFactor": 1}], timeoutMs=1
-    )
-    lines = wire.lines(
-        (0, request), (1, wire.response("CreateTopics", 7, 1, topics=[created])), fetch(wire, 2, topics=[ORDERS])
-    )
-    assert topics(lines) == [["orders"], ["orders"], ["orders"]]
-
-
 @pytest.mark.parametrize("version", [12, 13])
 def test_an_empty_fetch_counts_for_the_topics_of_its_session(wire, version):
     one, two = (ORDERS, PAYMENTS) if version >= 13 else ("orders", "payments")
@@ -125,18 +93,6 @@ def test_an_empty_fetch_counts_for_the_topics_of_its_session(wire, version):
     assert seen[:4] == [{"orders"}] * 4
     assert seen[4:6] == [{"orders", "payments"}] * 2
     assert seen[8:] == [{"payments"}] * 2
-
-
-def test_a_session_that_began_before_the_capture_is_not_known(wire):
-    assert topics(wire.lines(fetch(wire, 1, 77, 9), fetched(wire, 1, 77))) == [[], []]
-
-
-def test_a_topic_that_has_a_name_and_an_id_is_named_once(wire):
-    lines = wire.lines(
-        *named(wire, 1, (ORDERS, "orders")),
-        (0, wire.request("Metadata", 12, 2, topics=[{"topicId": ORDERS, "name": "orders"}])),
-    )
-    assert lines[-1].topics == ["orders"]
 
 
 def test_of_many_fetch_sessions_the_oldest_are_forgotten(wire, monkeypatch):

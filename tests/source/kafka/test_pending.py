@@ -2,20 +2,10 @@
 
 import pytest
 
-from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.kafka import pending
-from kwire_cli.source.kafka.connection import Connection
-from kwire_cli.source.kafka.pending import LIMIT, MAX_PENDING, UNANSWERED, Pending
+from kwire_cli.source.kafka.pending import LIMIT, UNANSWERED, Pending
 
 LIMITS = "kwire_cli.source.kafka.pending."
-
-
-def test_requests_of_a_capture_of_one_side_are_given_up(wire):
-    connection = Connection(Layouts(wire.catalog))
-    frame = wire.heartbeat()
-    for _ in range(MAX_PENDING + 10):
-        list(connection.feed(0, frame, 1, 0))
-    assert len(connection.pending) == MAX_PENDING
 
 
 def test_a_response_whose_request_was_given_up_has_its_api(wire, monkeypatch):
@@ -30,13 +20,6 @@ def test_a_response_whose_request_was_given_up_has_its_api(wire, monkeypatch):
         3: requests[3],
         5: requests[5],
     }
-
-
-def test_an_id_that_is_used_again_is_of_the_later_request(wire, monkeypatch):
-    monkeypatch.setattr(LIMITS + "MAX_PENDING", 1)
-    other = 0, wire.request("Metadata", 0, correlation=7)
-    seen = wire.talk((0, wire.heartbeat(7)), (0, wire.heartbeat(8)), other, (1, wire.beat(7)), (1, wire.beat(7)))
-    assert [response.head and response.head.api_key for response in seen[3:]] == [3, None]
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["in order", "reversed"])

@@ -66,11 +66,6 @@ def test_who_opened_the_connection_is_no_client_if_it_answers(wire):
     assert shown(seen) == [("response", 0), *[("request", 1), ("response", 0)] * 2]
 
 
-def test_answers_alone_are_not_taken_for_requests(wire):
-    seen = wire.talk((1, versions(wire, 1)), (1, versions(wire, 2)), from_start=False)
-    assert shown(seen) == [("response", 1)] * 2
-
-
 def test_an_answer_that_a_broker_writes_in_pieces_is_framed_without_its_question(wire):
     """As Fetch answers are sent: what reads as a request in the second piece is part of the frame that the first piece
     begins.

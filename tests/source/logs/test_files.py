@@ -44,20 +44,6 @@ def test_the_files_in_use(tmp_path):
     assert part.at(Kind.INDEX, 0) is None
 
 
-def test_a_folder_of_one_partition_whatever_its_name(tmp_path):
-    put(tmp_path / "orders-3", f"{0:020}.log")
-    put(tmp_path / "copy of orders", f"{0:020}.log")
-    (part,) = walk(tmp_path / "orders-3").partitions
-    assert (part.name.topic, part.name.partition, len(part.files)) == ("orders", 3, 1)
-    (part,) = walk(tmp_path / "copy of orders").partitions
-    assert part.name is None
-
-
-def test_a_log_directory_named_like_a_partition(tmp_path):
-    put(tmp_path / "data-1" / "orders-0", f"{0:020}.log")
-    assert [part.path.name for part in walk(tmp_path / "data-1").partitions] == ["orders-0"]
-
-
 def test_what_can_not_be_read(tmp_path):
     with pytest.raises(InputError, match="cannot be read: No such file"):
         walk(tmp_path / "none")

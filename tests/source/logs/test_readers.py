@@ -19,7 +19,6 @@ from kwire_cli.source.logs.indexes import (
     AbortedTransaction,
     OffsetEntry,
     ProducerEntry,
-    TimeEntry,
     offset_index,
     producer_snapshot,
     time_index,
@@ -66,17 +65,6 @@ def test_an_offset_index():
         {"at": 8, "offset": 1009, "position": 4200},
         {"position": 16, "size": 24, "gap": "PADDING"},
     ]
-
-
-def test_an_entry_that_ends_in_zeros_is_whole():
-    read = offset_index(offsets((4, 0x10000)) + bytes(16), 0)
-    assert list(read.entries) == [OffsetEntry(0, 4, 65536)]
-
-
-def test_padding_need_not_be_of_whole_entries():
-    read = time_index(times((5, 1)) + bytes(20))
-    assert pieces(read) == [("entries", 0, 12), ("padding", 12, 20)]
-    assert codes(read) == []
 
 
 ODD_INDEXES = [
@@ -177,11 +165,6 @@ def test_offsets_of_partitions():
     read = offset_checkpoint(b"0\r\n1\r\nmy.topic 4 77")
     assert list(read.entries) == [PartitionOffset(6, "my.topic", 4, 77)]
     assert codes(read) == []
-
-
-def test_an_empty_checkpoint_has_no_rows():
-    # CheckpointFile makes it so, before there is anything to write.
-    assert codes(offset_checkpoint(b"")) == []
 
 
 ODD_CHECKPOINTS = [
@@ -285,10 +268,6 @@ def test_texts(reader, data, found):
     assert codes(read) == found
     assert sum(piece.size for piece in read.pieces) == len(data)
     json.dumps(read.to_json())
-
-
-def test_a_time_entry_shows_its_words():
-    assert TimeEntry(12, 5, 1).to_json() == {"at": 12, "timestamp": 5, "offset": 1}
 
 
 def test_every_code_is_provoked_here():

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.logs import SEGMENTS, batch, message, record, segments
+from kit.logs import SEGMENTS, batch, damaged_segments, record, segments
 from kit.messages import SHARED
 
 import kwire_cli as kwire
@@ -49,14 +49,9 @@ def test_real_segments():
     assert sum(len(check(path, 512)) for path in paths) > 2 * len(paths)
 
 
-@given(st.data())
-def test_damaged_segments(data):
-    whole = segments()[data.draw(st.sampled_from(sorted(segments())))]
-    damaged = bytearray(whole[: data.draw(st.integers(1, len(whole)))])
-    for _ in range(data.draw(st.integers(0, 4))):
-        at = data.draw(st.integers(0, len(damaged)))
-        damaged[at : at + data.draw(st.integers(0, 3))] = data.draw(st.binary(max_size=3))
-    check(bytes(damaged), data.draw(st.integers(1, 400)))
+@given(damaged_segments(), st.integers(1, 400))
+def test_damaged_segments(data, size):
+    check(data, size)
 
 
 BATCHES = [batch(3 * k, [record(b"k", b"v" * 20 * k, n) for n in range(3)]) for k in range(8)]
@@ -64,23 +59,11 @@ WHOLE = b"".join(BATCHES)
 STARTS = [sum(map(len, BATCHES[:k])) for k in range(9)]
 
 
-def test_each_part_has_at_least_the_size_but_for_the_last():
-    parts = check(WHOLE, 300)
-    assert len(parts) > 2
-    assert all(stop - start >= 300 for start, stop in parts[:-1])
-    assert {start for start, _ in parts} <= set(STARTS)
-
-
 def test_a_small_file_is_one_part_and_an_empty_one_none():
     assert check(WHOLE, len(WHOLE)) == [(0, len(WHOLE))]
     assert check(b"", 10) == []
     with pytest.raises(kwire.InputError, match="at least one"):
         splits(source_of(WHOLE), 0)
-
-
-def test_old_formats_and_bytes_that_are_no_batch():
-    check(b"".join(message("v1", k, value=b"x" * 50) for k in range(10)) + bytes(30) + b"?" + WHOLE, 120)
-    check(b"no batch at all" * 100, 10)
 
 
 def test_a_batch_in_the_value_of_a_record_is_no_place_to_cut():

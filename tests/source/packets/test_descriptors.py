@@ -160,23 +160,6 @@ def test_captures_of_two_machines_are_merged_by_time(tmp_path):
     assert without_packets(together(packed)) == without_packets(whole(one))
 
 
-def test_places(tmp_path):
-    made = [make.packet(make.ethernet(make.ipv4(make.tcp(b"x")))) for _ in range(9)]
-    files = []
-    for number in range(3):
-        files.append(tmp_path / f"{number}.pcap")
-        files[-1].write_bytes(make.pcap_file([replace_time(each, number) for each in made[:3]]))
-    plan = schedule([outlined(str(path)) for path in reversed(files)])
-    (point,) = plan.points
-    assert (len(point.chains), point.last, plan.files) == (1, 9, tuple(map(str, files)))
-    expected = [(str(files[0]), 1), (str(files[0]), 3), (str(files[1]), 1), (str(files[2]), 3)]
-    assert [plan.origin(0).place(packet) for packet in (1, 3, 4, 9)] == expected
-
-
-def replace_time(each, hour):
-    return each._replace(time=(hour + 1) * 3600 * make.SECOND)
-
-
 def test_files_that_are_no_captures(tmp_path):
     (tmp_path / "note.txt").write_text("nothing")
     with pytest.raises(InputError, match="no capture in this folder"):

@@ -27,8 +27,7 @@ from kit.traffic import (
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.files import PIECE
-from kwire_cli.source.packets.files import CaptureReader, capture_format, is_capture, packets
-from kwire_cli.source.packets.pcap import Secrets
+from kwire_cli.source.packets.files import CaptureReader, is_capture, packets
 from kwire_cli.structs import network
 from kwire_cli.structs.network import PCAP_MICRO, PCAP_NANO, PCAPNG
 
@@ -50,12 +49,6 @@ def test_pcap(order, magic):
 @pytest.mark.parametrize("order", "<>")
 def test_pcapng(order):
     assert read(pcapng_file(FEW, order)) == (FEW, [])
-
-
-@pytest.mark.parametrize("snap_length", [0, 64, 0xFFFFFFFF])
-def test_captured_length_above_snap_length_and_wire_length(snap_length):
-    odd = [FEW[0]._replace(wire_length=10), FEW[1]._replace(wire_length=0)]
-    assert read(pcap_file(odd, snap_length=snap_length)) == (odd, [])
 
 
 def test_frame_check_sequence_bits_are_no_link_type():
@@ -145,16 +138,6 @@ def test_simple_and_obsolete_packets(order):
     got, notices = read(file + block(order, network.OBSOLETE_PACKET_BLOCK, obsolete))
     assert got == [(1, None, 1, data[:30], 2000), (2, 5000, 1, data, 70)]
     assert notices == []
-
-
-def test_secrets_are_kept():
-    keys = b"CLIENT_RANDOM 00 11\n"
-    body = PCAPNG["<"].secrets.build({"secrets_type": 0x544C534B, "secrets_length": len(keys)}) + keys
-    source = packets(
-        io.BytesIO(section("<") + block("<", network.SECRETS_BLOCK, body) + interface("<") + enhanced("<", FEW[0]))
-    )
-    assert list(source) == FEW[:1]
-    assert source.secrets == [Secrets(0x544C534B, keys)]
 
 
 def test_blocks_with_nonsense_in_them_are_passed_over():
@@ -257,25 +240,10 @@ def test_a_bomb_is_unpacked_in_pieces():
     start = pcap_file(FEW)
     record = network.PCAP["<"].record.build({"seconds": 0, "fraction": 0, "captured_length": 0, "original_length": 0})
     packer = zlib.compressobj(9, wbits=31)
-    bomb = packer.compress(start + record * 300_000) + packer.flush()
-    assert len(bomb) < 40_000
+    bomb = packer.compress(start + record * 60_000) + packer.flush()
+    assert len(bomb) < 10_000
     source = packets(io.BytesIO(bomb))
     assert max(len(batch) for batch in source.batches()) <= PIECE // 16 + 5
-
-
-class Trickle(io.RawIOBase):
-    """A pipe: what was written comes, a few bytes at a time."""
-
-    def __init__(self, data):
-        self.data = io.BytesIO(data)
-
-    def read1(self, _size):
-        return self.data.read(7)
-
-
-def test_from_a_pipe():
-    for packing in PACKINGS.values():
-        assert list(packets(Trickle(packing(pcap_file(FEW))))) == FEW
 
 
 def test_a_pipe_gives_packets_before_it_ends():
@@ -314,21 +282,6 @@ def test_errors_name_the_file(tmp_path):
     (tmp_path / "text").write_text("some text")
     with pytest.raises(InputError, match="text: neither"):
         list(packets(tmp_path / "text"))
-
-
-def test_is_capture_needs_few_bytes():
-    for order in "<>":
-        for magic in (PCAP_MICRO, PCAP_NANO):
-            assert is_capture(pcap_file([], order, magic)[:4])
-        assert is_capture(pcapng_file([], order)[:4])
-    assert is_capture(gzip.compress(pcap_file(FEW))[:64])
-    assert not is_capture(b"\x1f\x8b" + bytes(30))
-    assert is_capture(zstandard.compress(pcap_file(FEW))[:12])
-    assert not is_capture(zstandard.compress(b""))
-    assert not is_capture(gzip.compress(b""))
-    assert capture_format(pcapng_file([])) == "pcapng"
-    assert capture_format(pcap_file([])) == "pcap"
-    assert capture_format(b"\0\0\0\x2b") is None
 
 
 @given(

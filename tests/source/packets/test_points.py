@@ -164,8 +164,3 @@ def test_files_that_cannot_be_read_are_there(tmp_path):
 def test_a_field_that_no_path_has_is_refused(template):
     with pytest.raises(InputError, match="a path has no field"):
         Naming(template)
-
-
-@pytest.mark.parametrize("template", [r"broker-\d{2}", "{parent.parent}", "{stem}{name}", r"a{1,3}b{2}"])
-def test_fields_and_repetitions_are_no_unknown_fields(template):
-    assert Naming(template).template == template

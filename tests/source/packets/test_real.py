@@ -7,9 +7,7 @@ import pytest
 from kit.commands import ROOT
 
 from kwire_cli.source.captures import Capture
-from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.model import Data, End, Gap, Start
-from kwire_cli.source.packets.segments import Segments
 
 SAMPLES = sorted((ROOT / "samples" / "captures").glob("*.pcap*"))
 SHARED = ROOT.parent / "shared" / "real"
@@ -96,10 +94,3 @@ def test_streams(path):
     payload = sum(len(segment[4]) for segment in naive_segments(data))
     assert payload == sum(map(len, delivered.values())) + sum(capture.streams.counts.values())
     assert sum(isinstance(event, Start) for event in found) == sum(isinstance(event, End) for event in found)
-
-
-@pytest.mark.parametrize("path", ALL)
-def test_quick_and_general_way(path):
-    quick, general = Segments(), Segments()
-    assert list(quick(packets(path))) == [segment for segment in map(general.segment, packets(path)) if segment]
-    assert quick.other == general.other

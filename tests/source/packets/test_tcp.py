@@ -11,7 +11,7 @@ from kit.traffic import BACK, CLIENT, ENDS, SERVER, Talk
 
 from kwire_cli.source.packets.model import Conflict, Data, End, Gap, Life, Start
 from kwire_cli.source.packets.tcp import Limits, Streams
-from kwire_cli.structs.network import ACK, FIN, RST, SYN
+from kwire_cli.structs.network import ACK, RST, SYN
 
 GRACE = Limits().grace
 
@@ -77,32 +77,12 @@ def test_the_beginning_in_any_order_decides_nothing_early():
         assert not streams.counts
 
 
-def test_a_connection_of_which_only_acknowledgments_were_seen_starts_and_ends():
-    t = Talk()
-    events, _ = run([t.segment(0), t.segment(1), t.segment(0)])
-    assert kinds(events) == ["Start", "End"]
-    assert not events[0].opened
-
-
 def test_wraps_at_two_to_the_32():
     for back in range(80):
         events, _ = run(talk(*SAID, client=-back, server=-back // 2))
         assert text(events, 0) == b"question onea longer question"
         assert text(events, 1) == b"answer oneand its answer"
         assert not gaps(events)
-
-
-def test_bytes_keep_the_packet_that_they_came_in():
-    t = Talk()
-    segments = t.handshake()
-    first, second, third = t.segment(0, b"one "), t.segment(0, b"two "), t.segment(0, b"three")
-    events, streams = run(numbered([*segments, first, third, second]))
-    assert [event[2:] for event in events if isinstance(event, Data)] == [
-        (b"one ", 40, 4),
-        (b"two ", 60, 6),
-        (b"three", 50, 5),
-    ]
-    assert streams.waiting_since() is None
 
 
 def test_waiting_since():
@@ -112,23 +92,6 @@ def test_waiting_since():
     for segment in segments:
         streams.feed(segment)
     assert streams.waiting_since() == 4
-
-
-def test_retransmissions_and_keep_alives():
-    t = Talk()
-    segments = [
-        *t.handshake(),
-        t.segment(0, b"abcdef"),
-        t.segment(0, b"abcdef", at=-6),
-        t.segment(0, b"efgh", at=-2),
-        t.segment(0, b"\0", at=-1),
-    ]
-    t.next[0] += 2
-    segments += [t.segment(0, b"", at=-1), t.segment(0, b"ij")]
-    events, streams = run(segments)
-    assert text(events, 0) == b"abcdefghij"
-    assert not gaps(events)
-    assert streams.counts == {"duplicate": 6 + 2 + 1}
 
 
 def test_first_bytes_win_and_a_difference_is_told():
@@ -156,16 +119,6 @@ def test_a_loss_is_a_gap_once_acknowledged():
     assert events[0] == Gap(0, 0, 5, "lost", 0, 6_000_000_000, 6)
     assert [type(event) for event in events] == [Gap, Data, Data]
     assert text(events, 1) == b"answer"
-
-
-def test_a_loss_that_is_not_acknowledged_waits_for_the_end():
-    t = Talk()
-    segments = [*t.handshake(), t.segment(0, b"before")]
-    t.segment(0, b"lost!")
-    segments += [t.segment(0, b"after") for _ in range(GRACE * 2)]
-    events, _ = run(segments)
-    assert gaps(events) == [(0, 5, "end", 0)]
-    assert text(events, 0) == b"before-----" + b"after" * GRACE * 2
 
 
 def test_a_loss_at_the_tail_shows_in_what_its_sender_says_next():
@@ -202,31 +155,6 @@ def test_snap_length(have):
     assert text(events, 0) == b"whole" + b"full"[:have] + b"------rest"
     assert text(events, 1) == b"answer"
     assert streams.waiting_since() is None
-
-
-def test_mid_stream():
-    t = Talk()
-    segments = [
-        t.segment(0, b"three"),
-        t.segment(0, b"two ", at=-9),
-        t.segment(0, b"one ", at=-13),
-        t.segment(1, b"answer"),
-    ]
-    segments += [t.segment(0) for _ in range(GRACE + 1)]
-    streams = Streams()
-    events = [event for segment in segments for event in streams.feed(segment)]
-    assert events[0][3] is False
-    assert [event.data for event in events[1:]] == [b"one ", b"two ", b"three", b"answer"]
-    assert run(segments[:4])[0][:5] == events
-
-
-def test_one_way():
-    events, _ = run([segment for segment in talk(*SAID) if segment.ends == ENDS])
-    assert kinds(events) == ["Start", "Data", "Data", "Data", "Fin", "End"]
-    events, _ = run([segment for segment in talk(*SAID) if segment.ends == BACK])
-    assert (events[0].source, events[0].opened) == ((CLIENT, 50000), True)
-    assert text(events, 1) == b"answer oneand its answer"
-    assert not gaps(events)
 
 
 def test_one_way_costs_one_wait():
@@ -303,27 +231,6 @@ def test_late_packets_of_a_closed_connection_start_nothing():
     events, streams = run(numbered([*whole, *whole[2:-3], whole[-1], whole[-2], whole[0]]))
     assert sum(isinstance(event, Start) for event in events) == 1
     assert streams.counts == {"late": sum(len(payload) for _, payload in SAID)}
-
-
-def test_half_open():
-    t = Talk()
-    segments = [
-        *t.handshake(),
-        t.segment(0, b"question"),
-        t.segment(0, flags=FIN | ACK),
-        t.segment(1, b"an"),
-        t.segment(1, b"swer"),
-    ]
-    events, _ = run(segments)
-    assert kinds(events) == ["Start", "Data", "Fin", "Data", "Data", "End"]
-    assert events[-1].reason == "end"
-
-
-def test_data_in_a_syn():
-    t = Talk()
-    segments = [t.segment(0, b"early", flags=SYN), t.segment(1, flags=SYN | ACK), t.segment(0, b" data")]
-    events, _ = run(segments)
-    assert text(events, 0) == b"early data"
 
 
 def test_memory_of_a_direction_is_bounded():

@@ -5,7 +5,7 @@ from kit.messages import sample
 from kwire_cli import catalog
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.roles import error_codes, role_values, roles, topics_in
-from kwire_cli.source.request_log.exchange import Found, Marks, found_in, marks
+from kwire_cli.source.request_log.exchange import Found, found_in, marks
 
 
 def test_of_all_golden_messages_the_same_is_found_as_in_their_bytes():
@@ -28,19 +28,3 @@ def test_what_is_not_as_its_definition_says_is_passed_over():
     odd = [[{"errorCode": 3, "name": ["a", "", 3], "topicId": 5}]]
     body = {"errorCode": True, "topics": [None, odd, {"partitions": {"errorCode": 4.5}}, "x"]}
     assert found_in(marked, body, [], "x") == Found(topics=["a"], errors=[3])
-
-
-def test_ids_have_names_where_both_stand_side_by_side():
-    marked = marks(catalog().message("MetadataResponse"))
-    topics = [
-        {"name": "a", "topicId": "x" * 22},
-        {"name": None, "topicId": "y" * 22},
-        {"name": "b", "topicId": "A" * 22},
-    ]
-    found = found_in(marked, {"topics": topics})
-    assert (found.named, found.topics, found.topic_ids) == ({"x" * 22: "a"}, ["a", "b"], ["x" * 22, "y" * 22])
-
-
-def test_a_message_without_roles_finds_nothing():
-    assert not Marks()
-    assert found_in(Marks(), {"errorCode": 1}, None) == Found()

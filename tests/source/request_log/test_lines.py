@@ -47,11 +47,6 @@ def test_the_time_is_that_before_the_mark(before, time):
     assert (found.text, found.time) == (DOCUMENT, time)
 
 
-def test_a_line_of_json_alone():
-    assert logged_in(b"  " + DOCUMENT) == (b"  " + DOCUMENT, None)
-    assert logged_in(b'{"level":"INFO"}') is None
-
-
 @pytest.mark.parametrize(
     ("around", "time"),
     [
@@ -67,13 +62,6 @@ def test_a_log_that_is_json_itself(around, time):
     message = f"[2026-11-21 12:00:00,123] DEBUG Completed request:{DOCUMENT.decode()} (kafka.request.logger)\n"
     found = logged_in(json.dumps({"stream": "stdout", "log": message} | around).encode())
     assert (found.text, found.time) == (DOCUMENT, time)
-
-
-@pytest.mark.parametrize(
-    "data", [b"", b"\xff\xfe", b"INFO Loading (kafka.log.LogManager)", b"[]", b"Completed requests: 4"]
-)
-def test_lines_of_other_loggers(data):
-    assert logged_in(data) is None
 
 
 @given(st.binary(max_size=60))

@@ -13,7 +13,6 @@ from kwire_cli.source.kinds import Kind, begins_as
 from kwire_cli.source.request_log.lines import is_request_log
 
 ROOT = Path(__file__).parents[3]
-LOGS = sorted((ROOT / "samples" / "request-logs").iterdir())
 QUOTED = line().decode()
 WRAPPED = json.dumps({"@timestamp": "2026-11-21T10:00:00Z", "log.level": "DEBUG", "message": QUOTED}).encode() + b"\n"
 BARE = json.dumps(document()).encode() + b"\n"
@@ -44,11 +43,6 @@ def test_no_page_of_prose_is_one(page):
 def test_a_text_that_names_or_quotes_a_line_is_none(said, lines, at):
     text = "\n".join([*lines[:at], said.rstrip("\n"), *lines[at:]])
     assert not is_request_log(text.encode())
-
-
-@pytest.mark.parametrize("log", LOGS, ids=lambda log: log.name)
-def test_real_logs_are(log):
-    assert begins_as(str(log)) is Kind.REQUEST_LOG
 
 
 @pytest.mark.parametrize(

@@ -41,19 +41,6 @@ def test_parts_have_the_lines_of_the_whole(tmp_path_factory, texts, size, window
     )
 
 
-def test_a_log_in_parts_has_its_exchanges(tmp_path):
-    log = tmp_path / "requests.log"
-    log.write_bytes(b"".join(line(correlation=number) for number in range(50)) + b"Completed request:{\n")
-    whole = [*RequestLog(log, CATALOG)]
-    some = parts_of(str(log), 1000)
-    assert len(some) > 10
-    found = [each for part in some for each in RequestLog(part.path, CATALOG, part)]
-    assert [(each.start, getattr(each, "correlation_id", None)) for each in found] == [
-        (each.start, getattr(each, "correlation_id", None)) for each in whole
-    ]
-    assert found[-1].code == "DAMAGED_LINE"
-
-
 def test_packed_logs_and_those_that_can_not_be_read_are_one_part(tmp_path):
     log = tmp_path / "requests.log.gz"
     log.write_bytes(gzip.compress(line() * 100))

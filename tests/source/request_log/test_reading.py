@@ -109,11 +109,6 @@ def test_json_that_is_no_request_is_odd(header):
         Reader(CATALOG).exchange(document() | {"requestHeader": header}, 1, None)
 
 
-def test_an_unknown_api_is_an_exchange_all_the_same():
-    found = exchange(api_key=9999, version=3, response={"errorCode": 3})
-    assert (found.api, found.api_key, found.errors) == (None, 9999, [])
-
-
 def test_damaged_lines_are_faults_with_their_number():
     good = line()
     text = (

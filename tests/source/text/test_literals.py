@@ -62,11 +62,6 @@ def test_decimals_that_may_be_hex_are_read_if_literals_are_asked_for():
     assert [chunk.data for chunk in read_input(b"10, 20, 30").chunks] == [b"\x10\x20\x30"]
 
 
-def test_a_byte_among_escapes_is_no_comment():
-    assert [chunk.data for chunk in read_input(rb"\x00\x23#\x01").chunks] == [b"\0##\1"]
-    assert [chunk.data for chunk in read_input(rb"\x00\x23 # \x01").chunks] == [b"\0#"]
-
-
 def test_a_string_that_strace_cut_is_noted():
     found = read_input(b'read(7, "\\0\\0\\0#\\0"..., 39) = 39')
     assert found.chunks[0].data == b"\0\0\0#\0"

@@ -2,7 +2,6 @@
 
 import pytest
 
-from kwire_cli.errors import InputError
 from kwire_cli.source.text.reading import read_input
 
 REQUEST = bytes.fromhex("00000023001200030000000700096b61666b612d636c69000a6b61666b612d636c6904302e3100")
@@ -50,12 +49,6 @@ def test_two_messages_in_the_log_of_a_tester_are_two_chunks():
     rows = dump("[tester] {at:04x} | {part:<47} | {characters}")
     text = f"Sent:\n{rows}\n[tester] \nReceived:\n[tester] Idx  | Hex | ASCII\n{rows}\n"
     assert [(chunk.data, chunk.line) for chunk in read_input(text.encode()).chunks] == [(REQUEST, 2), (REQUEST, 8)]
-
-
-def test_a_missing_row_is_an_error():
-    first, _, last = ROWS["a tester's rows"][1].split("\n")
-    with pytest.raises(InputError, match="offset 0020 does not follow 16 bytes at offset 0000"):
-        read_input(f"{first}\n{last}".encode())
 
 
 def test_characters_that_look_like_digits_are_none():

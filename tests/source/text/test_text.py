@@ -218,12 +218,6 @@ def test_errors_say_where_and_what(form, text, line, column, says):
     assert says in str(caught.value)
 
 
-def test_hexdump_or_od_decides_where_both_fit():
-    text = "0000000 0000 0000 0000 0000 0000 0000 0000 0000\n*\n0000100\n"
-    assert data(text, "hexdump") == [bytes(256)]
-    assert data(text, "od") == [bytes(64)]
-
-
 def test_an_import_loads_no_form():
     code = (
         "import sys, kwire_cli.source.text.reading as t; t.read_input(b'00 2b', 'hex'); "

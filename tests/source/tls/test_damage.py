@@ -2,18 +2,11 @@
 what can be read is read.
 """
 
-import io
-import random
-from collections import Counter
-
 import pytest
 from hypothesis import given, settings, strategies as st
-from kit import traffic as make
 from kit.captures import (
     BROKER,
-    BROKER_KEYS,
     CASES,
-    CATALOG,
     CHACHA12,
     CHACHA13,
     EARLY,
@@ -22,7 +15,6 @@ from kit.captures import (
     TLS13,
     broker_secrets,
     decrypted,
-    lines,
     said,
     secrets,
     sizes,
@@ -30,9 +22,6 @@ from kit.captures import (
 )
 from kit.commands import examples
 
-from kwire_cli.source.captures import Capture
-from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.model import Data, End, Foreign, Gap, Start
 from kwire_cli.source.tls.session import MOST_FAILED, MOST_TRIED
 from kwire_cli.structs import network
@@ -70,22 +59,6 @@ def by_side(events):
     return out
 
 
-@pytest.mark.parametrize("number", [TLS13, TLS12, CHACHA12, KEY_UPDATES, EARLY])
-@pytest.mark.parametrize("seed", range(5))
-def test_bytes_cut_in_other_places(number, seed):
-    dice, events = random.Random(seed), []
-    for event in stream(number):
-        if not isinstance(event, Data):
-            events.append(event)
-            continue
-        data = event.data
-        while data:
-            size = dice.randint(1, max(len(data), 1))
-            events.append(event._replace(data=data[:size]))
-            data = data[size:]
-    assert said(decrypted(events)) == said(decrypted(stream(number)))
-
-
 @pytest.mark.parametrize(
     ("path", "number"),
     [
@@ -112,39 +85,8 @@ def test_one_piece_lost(path, number):
                 assert sum(map(len, pieces[side])) >= least, position
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_packets_lost(seed):
-    """Frames are those that there were, and none is made up."""
-    dice = random.Random(seed)
-    there = list(packets(str(BROKER)))
-    kept = [packet for packet in there if dice.random() > (0.02, 0.05, 0.1)[seed % 3]]
-    known = Counter(line.seen.data for line in lines(BROKER, BROKER_KEYS) if line.is_frame)
-    capture = Capture(io.BytesIO(make.pcap_file(kept)), key_logs=[str(BROKER_KEYS)])
-    found = Counter(line.seen.data for line in traffic(CATALOG, capture) if line.is_frame and not line.seen.missing)
-    assert not found - known
-    assert found.total() > known.total() * 3 // 4
-    assert len(kept) < len(there)
-
-
 def reasons(found):
     return {event.reason for event in found if isinstance(event, Foreign)}
-
-
-def test_a_gap_stands_for_just_the_data_that_are_lost():
-    events = stream(TLS13)
-    whole = said(decrypted(events))
-    last = [
-        position
-        for position, event in enumerate(events)
-        if isinstance(event, Data) and event.direction == 0 and len(event.data) > 100
-    ][-2]
-    found = [
-        event for event in decrypted(lost(events, {last})) if isinstance(event, Data | Gap) and event.direction == 0
-    ]
-    [gap] = [event for event in found if isinstance(event, Gap)]
-    at = sum(len(event.data) for event in found[: found.index(gap)])
-    after = b"".join(event.data for event in found[found.index(gap) + 1 :])
-    assert whole[TLS13, 0][at + gap.size :] == after != b""
 
 
 def test_a_part_of_a_record_lost_costs_that_record():
@@ -166,23 +108,6 @@ def test_a_part_of_a_record_lost_costs_that_record():
     [gap] = [each for each in found if isinstance(each, Gap)]
     assert gap.kind == "cut"
     assert gap.size + len(said(found)[TLS12, 1]) == len(whole[TLS12, 1])
-
-
-def test_a_damaged_record_is_named_and_costs_itself():
-    events = stream(CHACHA12)
-    whole = said(decrypted(events))
-    positions = [number for number, event in enumerate(events) if isinstance(event, Data) and event.direction == 0]
-    position = positions[-3]
-    event = events[position]
-    assert isinstance(event, Data)
-    damaged = event._replace(data=event.data[:-1] + bytes([event.data[-1] ^ 1]))
-    found = decrypted([*events[:position], damaged, *events[position + 1 :]])
-    assert [each.reason for each in found if isinstance(each, Foreign) and each.reason] == [
-        "bad record MAC at record 4 under this key"
-    ]
-    [gap] = [each for each in found if isinstance(each, Gap)]
-    assert gap.size + len(said(found)[CHACHA12, 0]) == len(whole[CHACHA12, 0])
-    assert sizes(found) == sizes(events)
 
 
 def test_keys_of_another_connection():

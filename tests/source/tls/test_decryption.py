@@ -4,9 +4,8 @@ import contextlib
 import ssl
 
 import pytest
-from kit.captures import BROKER, TLS13, decrypted, in_pieces, said, secrets, sizes, stream
+from kit.captures import TLS13, decrypted, in_pieces, said, secrets, sizes, stream
 
-from kwire_cli.errors import InputError
 from kwire_cli.source.packets.model import Data, End, Foreign, Gap, Start
 from kwire_cli.source.tls.decryption import Decryption
 from kwire_cli.source.tls.stream import MOST_HELD
@@ -27,16 +26,6 @@ def test_a_stream_that_is_no_tls_is_untouched():
         events = replaced([(0, first), (1, b"\x16\x03\x03 says the other"), (0, b"\x16\x03\x01\0\5hello")])
         assert said(decrypted(events)) == said(events)
         assert not [event for event in decrypted(events) if isinstance(event, Foreign)]
-
-
-def test_first_bytes_that_come_one_by_one():
-    events = replaced([(0, bytes([octet])) for octet in b"PUT / HTTP/1.1"])
-    assert said(decrypted(events)) == said(events)
-
-
-def test_without_keys_events_are_given_as_they_are():
-    events = stream(TLS13)
-    assert Decryption().take(events) is events
 
 
 @pytest.mark.parametrize("size", [1, 7, 40, 10_000])
@@ -61,15 +50,6 @@ def test_what_cannot_be_told_does_not_wait_for_ever():
     assert decrypted([start, hole, pieces[0], end])[1:] == [hole, pieces[0], end]
 
 
-def test_a_lost_client_hello_is_named():
-    events = stream(TLS13)
-    first = next(position for position, event in enumerate(events) if isinstance(event, Data))
-    lost = Gap(TLS13, 0, len(events[first].data), "lost", 0, None, events[first].packet)
-    found = decrypted([*events[:first], lost, *events[first + 1 :]])
-    assert "the ClientHello is not in the capture" in {event.reason for event in found if isinstance(event, Foreign)}
-    assert sizes(found) == sizes(events)
-
-
 def test_keys_that_come_late(tmp_path):
     """A client writes its key log behind its packets: handshakes may be lost, data are not."""
     path, log = tmp_path / "keys", b"".join(secret.data for secret in secrets())
@@ -87,11 +67,6 @@ def test_keys_that_come_late(tmp_path):
         if late <= 2:  # before the client's first data
             assert said(out) == whole
         assert sizes(out) == sizes(stream(TLS13))
-
-
-def test_a_key_log_that_is_none():
-    with pytest.raises(InputError, match="is not a TLS key log"):
-        Decryption([str(BROKER)])
 
 
 def test_another_protocol_in_tls_and_records_of_all_sizes(tmp_path):

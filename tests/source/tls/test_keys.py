@@ -7,7 +7,7 @@ import pytest
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.packets.pcap import Secrets
-from kwire_cli.source.tls.ciphers import SUITES, expand_label, key_block, next_secret, suite_name
+from kwire_cli.source.tls.ciphers import SUITES, expand_label, key_block, suite_name
 from kwire_cli.source.tls.keylog import KeyLog
 from kwire_cli.structs.network import TLS_KEY_LOG
 
@@ -23,11 +23,6 @@ def line(label="CLIENT_RANDOM", random=RANDOM, secret=bytes(48)):
 def test_keys_of_a_traffic_secret():
     assert expand_label("sha256", SECRET, "key", 16).hex() == "3fce516009c21727d0f2e4e86ee403bc"
     assert expand_label("sha256", SECRET, "iv", 12).hex() == "5d313eb2671276ee13000b30"
-
-
-def test_the_next_secret_is_as_long_as_the_hash():
-    assert len(next_secret("sha256", SECRET)) == 32
-    assert len(next_secret("sha384", bytes(48))) == 48
 
 
 def test_a_key_block_goes_on_as_long_as_it_is_asked_for():

@@ -53,28 +53,6 @@ def test_every_byte_is_told_behind_a_loss(texts, data):
     assert told + records.left == len(whole)
 
 
-def test_a_loss_within_a_record_costs_that_record_alone():
-    records = Records()
-    first, second = record(b"a" * 100), record(b"second")
-    records.feed(first[:20])
-    assert taken(records) == []
-    records.lose(50)
-    assert taken(records) == []
-    records.feed(first[70:] + second)
-    assert taken(records) == [Lost(len(first), 1), b"second"]
-
-
-def test_a_loss_of_a_records_end_costs_the_framing():
-    records = Records()
-    first, second = record(b"a" * 100), record(b"second")
-    records.feed(first[:20])
-    records.lose(len(first) - 20 + 3)
-    assert records.searching
-    records.feed(second[3:] + second)
-    assert taken(records) == [b"second", Lost(len(first) + len(second), None)]
-    assert not records.searching
-
-
 def test_what_reads_as_a_record_need_not_be_one():
     records = Records()
     records.lose(10)

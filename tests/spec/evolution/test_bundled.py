@@ -12,12 +12,6 @@ def test_all_definitions_together_are_compatible_with_themselves():
     assert breaking(DEFINITIONS, DEFINITIONS) == []
 
 
-def test_each_definition_alone_is_compatible_with_itself():
-    for name, definition in DEFINITIONS.items():
-        one = {name: definition}
-        assert breaking(one, one, part=True) == [], name
-
-
 def test_layouts_that_kafka_4_0_had_are_found():
     old = read_definitions([f"{specs_folder()}/kafka-4.0"])
     found = {

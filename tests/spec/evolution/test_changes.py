@@ -89,23 +89,6 @@ def test_a_field_that_only_other_versions_have_is_no_other_name():
     assert short(between(message(A), message(B))) == [("renamed", "b", None)]
 
 
-def test_what_is_gone_stands_where_it_was():
-    found = between(message(A, B, S), message(S, {"name": "N", "type": "int8", "versions": "0+"}))
-    assert short(found) == [("removed", "a", None), ("removed", "b", None), ("added", "n", None)]
-
-
-def test_a_version_is_told_with_its_header_and_without_what_others_have():
-    spec = kwire.catalog().message("MetadataResponse")
-    found = {
-        (change.path, change.key): (change.old, change.new)
-        for change in changes(version_part(spec, 8), version_part(spec, 9))
-    }
-    assert found["", "headerVersion"] == (0, 1)
-    assert found["", "flexible"] == (False, True)
-    assert found["brokers", "compact"] == (False, True)
-    assert not [path for path, _ in found if "topicId" in path]
-
-
 @examples(st.permutations(range(9)))
 def test_the_fewest_fields_have_moved(order):
     away = moved(order)

@@ -62,18 +62,6 @@ def test_a_meaning_has_a_source(row):
     assert source_problem(row) is None
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"text": "something", "why": None, "comment": "none"},
-        {"text": "something", "why": "a mail", "comment": "own"},
-        {"text": "something", "why": None, "comment": "NoSuchRequest"},
-    ],
-)
-def test_a_row_without_a_source_is_refused(row):
-    assert source_problem(row)
-
-
 def words(text):
     return re.findall(r"\w+", text.lower())
 

@@ -120,21 +120,11 @@ def test_the_keys_of_coordinators_kept_their_bytes_when_their_versions_became_ap
     assert (changed.rule, numbers(changed)) == ("FIELD_ADDED", (0,))
 
 
-def test_a_message_that_is_new_breaks_nothing():
-    assert found([message(A)], [message(A), message(S, name="Other")], part=False) == []
-
-
 def test_of_some_new_definitions_none_is_missed():
     assert found([message(A), message(S, name="Other")], [message(A)]) == []
     assert [each.rule for each in found([message(A), message(S, name="Other")], [message(A)], part=False)] == [
         "MESSAGE_REMOVED"
     ]
-
-
-def test_places_are_those_of_the_new_text():
-    [each] = found(message(A, S), message(A, S | {"type": "bytes"}))
-    assert each.file == "Test.json"
-    assert (each.line, each.column > 100) == (1, True)
 
 
 def test_structs_that_double_at_every_level_are_refused():

@@ -83,12 +83,6 @@ def test_what_git_does_not_have(place):
         read_definitions([place])
 
 
-@pytest.mark.usefixtures("repository")
-def test_a_revision_without_definitions():
-    with pytest.raises(SpecError, match="expected a value"):
-        read_definitions(["v1:specs/notes.txt"])
-
-
 def test_without_git(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(InputError, match="git command, which reads revisions, cannot be run"):
@@ -170,12 +164,3 @@ def test_what_is_no_list_of_definitions(tmp_path, text):
     file.write_text(text)
     with pytest.raises((SpecError, InputError), match=r"release\.json"):
         read_definitions([str(file)])
-
-
-def test_what_is_wrong_in_a_list_has_its_place(tmp_path):
-    file = tmp_path / "release.json"
-    bad = '{"name": "B", "type": "data", "validVersions": "x", "flexibleVersions": "none", "fields": []}'
-    file.write_text(f"[{json.dumps(message(name='One'))},\n   {bad}]")
-    with pytest.raises(SpecError) as error:
-        read_definitions([str(file)])
-    assert (error.value.line, error.value.column) == (2, 4 + bad.index('"validVersions"'))

@@ -1,12 +1,9 @@
 """Record batches, by hand from DefaultRecordBatch and DefaultRecord."""
 
 import pytest
-from kit.logs import record
 
 from kwire_cli import EncodeError
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.engine.lower import records_entry
-from kwire_cli.engine.spans import walk
 from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.records import v2
 
@@ -74,10 +71,6 @@ def as_value(attributes, length, records):
     }
 
 
-def test_a_batch_without_records(check):
-    check(v2.BATCHES, 2 * header("", 0, 0), {"batches": [as_value(0, 49, []) | {"recordsCount": 0}] * 2})
-
-
 def test_places_in_a_batch_are_those_of_kafka():
     assert v2.HEADER.sizeof() == 61
     places = {
@@ -102,13 +95,6 @@ def test_the_least_record_has_7_bytes():
     most = {"timestampDelta": -(1 << 63), "offsetDelta": -(1 << 31)}
     assert v2.RECORD.build(empty | most).hex() == "2600" + "ff" * 9 + "01" + "ff" * 4 + "0f" + "010100"
     assert v2.RECORDS.parse(v2.RECORD.build(empty | most))["records"][0] == {"length": 19} | empty | most
-
-
-def test_a_control_record_key():
-    assert v2.CONTROL_RECORD_KEY.parse(bytes.fromhex("00000001")) == {"version": 0, "type": 1}
-    assert v2.CONTROL_TYPES[1] == "COMMIT"
-    assert v2.CONTROL_RECORD_KEY.build({"version": 0, "type": 6}).hex() == "00000006"
-    assert len(walk(records_entry(v2.CONTROL_RECORD_KEY), bytes(4)).node) == 2
 
 
 RECORD_FAULTS = [
@@ -177,10 +163,3 @@ def test_what_attributes_do_not_allow():
     assert caught.value.path == "records"
     with pytest.raises(EncodeError, match="takes base64 text"):
         v2.BATCH.build(value | {"records": [], "attributes": 1})
-
-
-def test_long_keys_of_headers(check):
-    long = record(value=None, headers=[("x" * 40000, None)])
-    data = v2.RECORD.build(long)
-    length = v2.RECORDS.parse(data)["records"][0]["length"]
-    check(v2.RECORDS, data, {"records": [{"length": length} | long]})
