@@ -148,6 +148,7 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
         "--count",
         default=None,
         section="Input",
+        rare=True,
         metavar="PATH=N",
         callback=counts,
         multiple=True,
