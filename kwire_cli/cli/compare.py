@@ -42,7 +42,6 @@ EXAMPLES = (
     ("kwire compare orders-0 --codec none --batch as-is --headers-as none", "a segment's records"),
     ("kwire compare incident.pcap --proposal client-zone.json -f kip", "what a proposal costs in it"),
     ("kwire compare incident.pcap --advise --top 3", "what would save bytes"),
-    ("kwire compare incident.pcap --histogram highWatermark", "the values of a field by their bytes"),
 )
 _TAKES = (READABLE | {Kind.JSON}) - {Kind.REQUEST_LOG, Kind.LOG_FILE}
 _MESSAGES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
@@ -82,8 +81,7 @@ def command(environment: Environment, options: Options) -> int:
     """Compare what messages cost in other versions and encodings, or records in other formats and codecs.
 
     INPUT is bytes in the forms of decode, captures, segments, folders of segments, or batches as JSON; without INPUT,
-    values are generated. With an option for records, the records in captures and messages are compared. Two files
-    with one message each are compared with each other.
+    values are generated. With an option for records, the records in captures and messages are compared.
     """
     if options.fmt == KIP and not options.proposals:
         raise click.UsageError("--format kip is for proposals, and there is no --proposal")

@@ -129,19 +129,20 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
         help="Compare with this overlay; repeatable.",
     )
     cases: bool = flag("--cases", rare=True, help="Show the best and worst case of encodings and overlays too.")
-    by_field: bool = flag("--by-field", help="Show the bytes of each field.")
+    by_field: bool = flag("--by-field", rare=True, help="Show the bytes of each field.")
     times: bool = flag("--times", rare=True, help="Measure how long each form takes to encode and to decode.")
     message: str | None = message_option("Name the message of --values, of generated values, or of a body.")
     version: int | None = version_option("Compare the others with this version.  [default: the highest]")
     values: str | None = option(
         "--values",
         section="Input",
+        rare=True,
         metavar="FILE|JSON",
         shell_complete=complete_file,
         help="Read the message's values from JSON, as decode prints a body.",
     )
     brokers: tuple[int, ...] | None = _number_option("brokers", "brokers", rare=True)
-    topics: tuple[int, ...] | None = _number_option("topics", "topics")
+    topics: tuple[int, ...] | None = _number_option("topics", "topics", rare=True)
     partitions: tuple[int, ...] | None = _number_option("partitions", "partitions per topic")
     replicas: tuple[int, ...] | None = _number_option("replicas", "replicas per partition", rare=True)
     counts: Mapping[str, tuple[int, ...]] | None = option(

@@ -92,6 +92,7 @@ class RecordOptions(Captures, Choosing, Messages, RecordSets, HeaderKeys, Defini
     record_count: int | None = option(
         "--record-count",
         section="Input",
+        rare=True,
         type=click.IntRange(1, 10_000_000),
         metavar="N",
         help="Generate this many records instead of reading an input.",
