@@ -11,6 +11,8 @@ from kit.commands import ROOT, kwire, refusal_of, run_process
 
 from kwire_cli.cli.main import READING_OPTIONS, cli
 
+pytestmark = pytest.mark.usefixtures("few_rules")
+
 CAPTURE = ROOT / "samples/captures/ipv6.pcap"
 LOG = ROOT / "samples/request-logs/kafka-request.log"
 FOLDER = ROOT / "samples/logs"

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 from kit import traffic as make
-from kit.commands import ROOT, kwire, refusal_of
+from kit.commands import ROOT, kwire, refusal_of, slow
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.packets.files import packets
@@ -101,7 +101,7 @@ def add(path, data):
         file.write(data)
 
 
-@pytest.mark.parametrize("fmt", ["jsonl", "table", "tree", "csv"])
+@pytest.mark.parametrize("fmt", ["jsonl", "table", slow("tree"), slow("csv")])
 def test_frames_appear_while_the_file_grows(tmp_path, fmt):
     path = tmp_path / "growing.pcap"
     half = len(SARAMA) // 2
@@ -152,7 +152,7 @@ def test_a_file_that_becomes_shorter_is_an_error(tmp_path):
     assert "the file became shorter while it was followed" in notes[0]
 
 
-@pytest.mark.parametrize("options", [["--follow", "-"], ["-"], ["--follow", "/dev/stdin"], ["/dev/stdin"]])
+@pytest.mark.parametrize("options", [slow(["--follow", "-"]), ["-"], ["--follow", "/dev/stdin"], slow(["/dev/stdin"])])
 def test_frames_appear_while_a_pipe_is_written(options):
     whole = expected(pcap(SARAMA))
     with running(*options, stdin=subprocess.PIPE) as run:

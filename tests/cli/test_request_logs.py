@@ -7,7 +7,7 @@ import time
 
 import pytest
 import zstandard
-from kit.commands import ROOT, json_of, kwire, lines_of, refusal_of
+from kit.commands import ROOT, json_of, kwire, lines_of, refusal_of, slow
 from kit.logs import line
 
 LOG = ROOT / "samples/request-logs/kafka-request.log"
@@ -15,7 +15,7 @@ CAPTURE = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
 FRAME = ROOT / "samples/frames/metadata-v0-request.hex"
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress])
+@pytest.mark.parametrize("pack", [slow(gzip.compress), zstandard.compress])
 def test_packed_logs_and_standard_input_give_the_same(tmp_path, pack):
     packed = tmp_path / "requests"
     packed.write_bytes(pack(LOG.read_bytes()))
