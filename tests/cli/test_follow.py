@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 from kit import traffic as make
-from kit.commands import ROOT, kwire, refusal_of, slow
+from kit.commands import ROOT, kwire, slow
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.packets.files import packets
@@ -262,15 +262,3 @@ def test_what_can_not_be_followed(tmp_path, content, error):
     assert (code, out) == (2, [])
     assert str(path) in notes[0]
     assert error in notes[0]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error"),
-    [
-        (["a.pcap", "b.pcap"], "--follow takes one capture"),
-        (["0000000a00120000000000010000"], "--follow is for packet captures"),
-        (["samples/nosuch.pcap"], "there is no such file"),
-    ],
-)
-def test_follow_is_refused(arguments, error):
-    assert error in refusal_of("decode", "--follow", *arguments)

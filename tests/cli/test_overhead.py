@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 import pytest
-from kit.commands import ROOT, hold_page, json_of, kwire, lines_of, refusal_of
+from kit.commands import ROOT, hold_page, json_of, kwire, lines_of
 
 from kwire_cli.facts.costs.columns import DIMENSIONS
 from kwire_cli.facts.costs.ledger import MEANING, Kind, class_of
@@ -190,37 +190,6 @@ def test_a_guess_is_said():
     done = kwire("overhead", FETCHED)
     assert done.code == 0
     assert "by its bytes alone" in done.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("--by", "nothing", CAPTURE), "bytes are grouped by api, message"),
-        (("--kafka-limit", "message.max.bytes", CAPTURE), "it takes NAME=BYTES"),
-        (("--kafka-limit", "fetch.max.bytes=many", CAPTURE), "takes bytes, or a size such as 512MiB"),
-        (
-            ("--kafka-limit", "fetch.max.bytes=many", "--no-limits", "no-such-file.pcap"),
-            "takes bytes, or a size such as 512MiB",
-        ),
-        (("--max-decompressed", "x", CAPTURE), "takes bytes, or a size such as 512MiB"),
-        (("--batching", "--linger", "5ms", CAPTURE), "is not a number, list (1,10,100) or range"),
-        (("--batching", "--batch-size", "9GB", CAPTURE), "linger.ms and batch.size can be at most"),
-        (("--batching", "--linger", ",".join(map(str, range(300))), CAPTURE), "pairs; 200 are the most allowed"),
-        (("--topic", "t", CAPTURE), "is for folders of a log directory"),
-        (
-            ("--record-format", "v2", "--api", "Fetch", ROOT / "samples" / "segments"),
-            "--api is for requests and responses",
-        ),
-        (("--message", "MetadataRequest", "00"), "--message needs --message-version: 0-13"),
-        (("--message", "MetadataRequest", "--message-version", "4", ""), "nothing of MetadataRequest 4"),
-        (("--topic", "nothing", ROOT / "samples" / "logs"), "there is no partition of this topic"),
-        (("deadbeef",), "there is nothing to count"),
-    ],
-)
-def test_what_cant_be_counted(arguments, says):
-    error = refusal_of("overhead", *arguments)
-    assert says in error
-    assert "Traceback" not in error
 
 
 def test_nothing_of_a_capture_that_was_asked_for_is_nothing():

@@ -102,27 +102,6 @@ def test_keys_are_chosen_as_they_are_decoded():
     assert (done.code, done.out) == (2, "")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("--value", "avor"), "no format is called 'avor'; did you mean avro?"),
-        (("--value", "avro:nothing"), "no schema and no file has the name 'nothing'"),
-        (("--value", "avro:proto-orders-value"), "is a schema of Protobuf, not of Avro"),
-        (("--value", "text:x"), "text takes no schema"),
-        (("--value", "avro,type=x"), "avro takes no settings, not 'type=x'"),
-        (("--schemas", "nowhere"), "nowhere: no such file or folder of schemas"),
-        (("--schemas", ORDERS), "no schemas found"),
-        (("--redact", "card"), "begins with key or value"),
-        (("--value", ""), "no format is called ''"),
-        (("--value", "avro:"), "nothing follows the colon in 'avro:'"),
-    ],
-    ids=str,
-)
-def test_what_is_wrong_is_said(arguments, says):
-    done = dump(*arguments)
-    assert (done.code, says in done.err) == (2, True), done.err
-
-
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.commands import ROOT, examples, json_of, kwire, lines_of, refusal_of
+from kit.commands import ROOT, examples, json_of, kwire, lines_of
 
 from kwire_cli.cli.captures import order_of_lines
 from kwire_cli.cli.sorting import Order, Ordering, order_of
@@ -45,12 +45,6 @@ def frames():
 )
 def test_an_order_is_a_column_and_a_direction(text, order):
     assert order_of(text) == order
-
-
-def test_a_direction_that_is_none_is_an_error():
-    assert "--sort takes COLUMN, COLUMN:asc or COLUMN:desc, not latency:down" in refusal_of(
-        "decode", CAPTURE, "--sort", "latency:down"
-    )
 
 
 @examples(60)
@@ -150,17 +144,6 @@ def test_without_an_order_top_is_the_first_lines():
     assert [line["frame"] for line in lines_of("decode", CAPTURE, "--top", "2")] == [1, 2]
 
 
-def test_an_unknown_column_is_named_with_what_is_close():
-    assert "--sort: no column and no field is called latancy; did you mean latency or latency_us?" in refusal_of(
-        "decode", CAPTURE, "--sort", "latancy"
-    )
-
-
-def test_what_has_no_rows_or_no_end_is_not_sorted():
-    assert "--sort is for packet captures and record batches" in kwire("decode", "--sort", "size", "00000000").err
-    assert "--follow has none" in kwire("decode", "--sort", "size", "--follow", CAPTURE).err
-
-
 # Batches and records.
 
 
@@ -183,12 +166,6 @@ def test_the_order_of_a_key_tells_no_secret():
     assert metadata
     shown = rows("dump", *metadata, "--deep", "--sort", "value")
     assert [row["value"] for row in shown if row["value"]] == sorted(row["value"] for row in shown if row["value"])
-
-
-def test_a_column_that_batches_lack_lists_those_that_they_have():
-    error = refusal_of("dump", OFFSETS, "--sort", "siz")
-    assert "--sort siz: the columns are position, size, baseOffset" in error
-    assert "did you mean size?" in error
 
 
 # Tables of answers.
@@ -220,13 +197,6 @@ def test_a_named_table_is_sorted():
     assert len(tables["api"]) > 1
 
 
-def test_an_unknown_column_of_an_answer_lists_the_columns():
-    assert (
-        "--sort nane: the columns are code, name, retriable, meaning, given, clients; did you mean name?"
-        in refusal_of("spec", "errors", "--sort", "nane")
-    )
-
-
 @pytest.mark.parametrize("fmt", ["text", "github", "sarif"])
 @pytest.mark.parametrize("words", [("breaking", BEFORE, AFTER), ("lint", "--advice", AFTER)])
 def test_lines_about_definitions_are_sorted_too(words, fmt):
@@ -236,11 +206,6 @@ def test_lines_about_definitions_are_sorted_too(words, fmt):
     places = re.findall(r'(?:Response\.json:|line=|"startLine": )(\d+)', done.out)
     assert places == [row["line"] for row in table[:2]]
     assert f"… and {len(table) - 2} more\n" in done.err
-
-
-@pytest.mark.parametrize("words", [("breaking", BEFORE, AFTER), ("lint", AFTER)])
-def test_lines_about_definitions_have_no_table_to_choose(words):
-    assert "--table goes with --format csv, parquet or arrow, or with --sort" in refusal_of(*words, "--table", "breaks")
 
 
 # --filter with --pairs.

@@ -7,7 +7,7 @@ import shutil
 from datetime import datetime
 
 import pytest
-from kit.commands import ROOT, json_of, kwire, refusal_of, slow
+from kit.commands import ROOT, json_of, kwire, slow
 
 pytestmark = pytest.mark.usefixtures("few_rules")
 
@@ -49,18 +49,6 @@ def test_files_that_are_not_in_use_are_said():
     assert unused == 2
     assert f" ({unused} not in use); the largest" in kwire("summary", LOGS).out
     assert "not in use" not in kwire("summary", LOGS / "txn-out-0").out
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((CAPTURE, LOG), "captures and request logs may show the same requests"),
-        (("0000000d00120000000000070003617070",), "this question is about"),
-        ((ROOT / "samples/json",), "there is no segment and no snapshot in this folder"),
-    ],
-)
-def test_other_inputs_are_refused(words, said):
-    assert said in refusal_of("summary", *words)
 
 
 DAMAGED = ("bitflip-0", "cutheader-0", "garbage-0")

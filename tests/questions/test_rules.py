@@ -35,10 +35,10 @@ def finds(rule, path):
     """Whether a rule finds something in a sample: by the cookbook, whose commands print what it says
     (tests/test_pages.py), or where its severities are not all shown there by a diagnosis.
     """
-    least, codes = cookbook().get(path, ("error", ()))
+    least, shown = cookbook().get(path, ("error", ()))
     levels = SEVERITIES[: SEVERITIES.index(least) + 1]
-    if rule.code in codes or (path in cookbook() and {rule.severity, *rule.severity_when} <= {*levels}):
-        return rule.code in codes
+    if rule.code in shown or (path in cookbook() and {rule.severity, *rule.severity_when} <= {*levels}):
+        return rule.code in shown
     return rule.code in codes(ROOT / path, of={rule.code})
 
 

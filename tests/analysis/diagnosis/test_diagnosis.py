@@ -58,18 +58,6 @@ def test_severities_choose_and_exit_codes_tell():
     assert kwire("diagnose", ROOT / "samples/captures/kafka-python-4.4.0.pcapng", "--exit-code").code == 0
 
 
-def test_captures_and_request_logs_are_not_added():
-    done = kwire("diagnose", INCIDENTS / "sasl.pcap", ROOT / "samples/request-logs/kafka-request.log")
-    assert done.code == 2
-    assert "may show the same requests" in done.err
-
-
-def test_other_inputs_are_refused():
-    done = kwire("diagnose", "0000000d00120000000000070003617070")
-    assert done.code == 2
-    assert "this question is about packet captures" in done.err
-
-
 @pytest.mark.usefixtures("few_rules")
 def test_what_was_not_read_is_said(tmp_path):
     capture = (INCIDENTS / "rebalancing.pcap").read_bytes()
