@@ -14,19 +14,6 @@ def _here(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("varint", "300", "--format", "jsonl"),
-        ("--format", "jsonl", "varint", "300"),
-        ("-f", "jsonl", "varint", "300"),
-        ("varint", "-f", "jsonl", "300"),
-    ],
-)
-def test_a_topic_may_stand_behind_options(words):
-    assert run("explain", *words).out == run("explain", "varint", "--format", "jsonl", "300").out
-
-
 def test_a_header_by_the_definition_is_no_exception_of_kafka(tmp_path):
     document = json.loads((ROOT / "specs" / "HeartbeatRequest.json").read_text())
     document |= {"headerVersions": {"0-3": 1, "4+": 1}}

@@ -140,10 +140,6 @@ def test_lines_that_wait_keep_their_bytes_and_nothing_that_was_decoded(monkeypat
     assert set(kept) == {(None, None, None, None)}
 
 
-def test_without_an_order_top_is_the_first_lines():
-    assert [line["frame"] for line in lines_of("decode", CAPTURE, "--top", "2")] == [1, 2]
-
-
 # Batches and records.
 
 
@@ -219,12 +215,3 @@ def test_a_filter_of_pairs_brings_the_other_half(fmt):
     assert by_request.code == by_response.code == 0
     assert by_request.out == by_response.out
     assert "Produce" in by_request.out
-
-
-def test_limits_count_pairs():
-    pairs = lines_of("decode", CAPTURE, "--pairs", "--filter", "api == Metadata", "--top", "2")
-    assert [pair["response"]["api"] for pair in pairs] == ["Metadata"] * 2
-
-
-def test_the_filter_of_lines_alone_is_as_before():
-    assert {line["kind"] for line in lines_of("decode", CAPTURE, "--filter", "kind == request")} == {"request"}
