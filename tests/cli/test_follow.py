@@ -14,7 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 from kit import traffic as make
-from kit.commands import ROOT, kwire, slow
+from kit.commands import ROOT, kwire, refusal_of, slow
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.packets.files import packets
@@ -257,8 +257,6 @@ def test_it_ends_with_the_last_line_that_was_asked_for(tmp_path, options):
 def test_what_can_not_be_followed(tmp_path, content, error):
     path = tmp_path / "growing"
     path.write_bytes(content)
-    with running("--follow", path) as run:
-        code, out, notes = run.rest()
-    assert (code, out) == (2, [])
-    assert str(path) in notes[0]
-    assert error in notes[0]
+    refused = refusal_of("decode", "--follow", path)
+    assert str(path) in refused
+    assert error in refused

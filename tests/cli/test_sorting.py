@@ -167,16 +167,6 @@ def test_the_order_of_a_key_tells_no_secret():
 # Tables of answers.
 
 
-@pytest.mark.parametrize("fmt", ["csv", "jsonl", "table"])
-def test_tables_of_answers_are_sorted(fmt):
-    out = kwire("spec", "errors", "--sort", "code:desc", "--top", "2", "--format", fmt).out
-    codes = [row["code"] for row in rows("spec", "errors")][-2:][::-1]
-    body = out.splitlines()[0 if fmt == "jsonl" else 1 :]
-    assert [code in line for code, line in zip(codes, body, strict=False)] == [True, True]
-    assert len(body) == (3 if fmt == "table" else 2)
-    assert fmt != "table" or body[-1].startswith("… and ")
-
-
 def test_the_table_that_has_the_column_is_sorted_and_others_stay():
     words = ("stats", OTHER)
     before = json_of(*words)["tables"]

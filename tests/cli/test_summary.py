@@ -44,13 +44,6 @@ def test_standard_input_and_several_files_are_counted():
     assert "kwire clients INPUT... --to 4.4" in [row["command"] for row in many["tables"]["next"]]
 
 
-def test_files_that_are_not_in_use_are_said():
-    unused = json_of("dump", LOGS, "--verify")["facts"]["notInUse"]
-    assert unused == 2
-    assert f" ({unused} not in use); the largest" in kwire("summary", LOGS).out
-    assert "not in use" not in kwire("summary", LOGS / "txn-out-0").out
-
-
 DAMAGED = ("bitflip-0", "cutheader-0", "garbage-0")
 WHOLE = [path for path in sorted((ROOT / "samples/segments").iterdir()) if path.name not in DAMAGED]
 
