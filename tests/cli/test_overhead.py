@@ -45,6 +45,7 @@ def with_tables(text):
     return text
 
 
+@pytest.mark.slow
 def test_the_page_says_what_is(updating, monkeypatch):
     monkeypatch.chdir(ROOT)
     hold_page(PAGE, updating, with_tables)
