@@ -137,6 +137,7 @@ def test_each_command_with_formats_is_run():
     } | ELSEWHERE
 
 
+@pytest.mark.usefixtures("few_rules")
 @pytest.mark.parametrize(("name", "form"), CASES, ids=[f"{name} {' '.join(form[1:])}" for name, form in CASES])
 def test_no_view_acts_on_a_terminal(folder, name, form):
     words, patterns, _ = COMMANDS[name]
