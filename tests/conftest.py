@@ -101,6 +101,15 @@ def wire():
     return Wire
 
 
+@pytest.fixture
+def few_rules():
+    """A diagnosis asks a few rules."""
+    from kit.calls import few_rules
+
+    with few_rules():
+        yield
+
+
 @pytest.fixture(scope="session")
 def object_store():
     """A server that speaks S3."""

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from kit.calls import subjects
 from kit.captures import capture_of_all
-from kit.commands import ROOT
+from kit.commands import ROOT, slow
 from kit.logs import UNKNOWN, document, offers
 
 import kwire_cli
@@ -235,7 +235,9 @@ def test_of_what_a_capture_and_a_log_both_show_the_larger_numbers_count(wire):
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("name", ["java44-produce-consume", "java44-admin", "old39-sarama-0.11.0.0", "zk28-ibp-2.4"])
+@pytest.mark.parametrize(
+    "name", ["java44-admin", *map(slow, ("java44-produce-consume", "old39-sarama-0.11.0.0", "zk28-ibp-2.4"))]
+)
 def test_a_log_and_a_capture_of_the_same_traffic_have_the_same_clients(name):
     of_both = [
         answered(RequestLog(OWN / name / "broker-request-log.jsonl.gz", CATALOG)),
@@ -256,8 +258,8 @@ def test_a_log_and_a_capture_of_the_same_traffic_have_the_same_clients(name):
             "old39-kafka-python-1.4.7-api0.9",
             {"kp-producer": {"Produce 1"}, "kp-consumer": {"Fetch 1", "ListOffsets 0"}},
         ),
-        ("old39-java-2.4.1", {}),
-        ("old39-sarama-0.11.0.0", {}),
+        slow("old39-java-2.4.1", {}),
+        slow("old39-sarama-0.11.0.0", {}),
     ],
 )
 def test_real_clients_are_refused_for_what_brokers_closed_the_connection_on(name, refused):

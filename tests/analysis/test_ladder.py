@@ -1,7 +1,6 @@
 """Ladders: the order of arrows, their labels and participants, and which frames are chosen."""
 
 import pytest
-from kit.calls import SAMPLES
 from kit.captures import spoken_capture
 from kit.commands import json_of
 from kit.traffic import BROKER_END, MILLISECOND, Wire
@@ -192,14 +191,3 @@ def test_programs_get_the_arrows_as_a_table():
     assert document["facts"] == {"arrows": 2, "allArrows": 2}
     assert (request["kind"], request["from"], request["toAddress"]) == ("request", "c", str(BROKER_END))
     assert (response["errors"], response["latencySeconds"]) == (["REBALANCE_IN_PROGRESS"], 0.001)
-
-
-def test_nothing_chosen_is_said():
-    answer = answer_of([])
-    assert answer.ladder is None
-    assert answer_document(answer)["notes"] == ["there is no request or response that was chosen"]
-
-
-def test_the_library_has_the_ladder_of_a_capture():
-    answer = kwire_cli.sequence(SAMPLES / "incidents" / "rebalancing.pcap")
-    assert len(answer.ladder.arrows) == 200

@@ -9,6 +9,8 @@ import kwire_cli as kwire
 from kwire_cli.analysis.library import QUESTIONS
 from kwire_cli.view.answers import answer_document
 
+pytestmark = pytest.mark.usefixtures("few_rules")
+
 CAPTURE = ROOT / "samples/incidents/rebalancing.pcap"
 
 

@@ -28,13 +28,14 @@ from kwire_cli.source.request_log.exchange import Reader
 from kwire_cli.view.answers import answer_document
 from kwire_cli.view.terminal import answer_text
 
+pytestmark = pytest.mark.usefixtures("few_rules")
+
 CATALOG = kwire_cli.catalog()
 SCREENS = [  # without anything, with anomalies of each kind, with what is missing, and the longest
     *("captures/ipv6.pcap", "captures/not-kafka.pcapng", "incidents/cut-short.pcap", "incidents/http-get.pcapng"),
     *("incidents/hanging-transaction.pcap", "incidents/metadata-storm.pcap", "incidents/rebalancing.pcap"),
     *("incidents/rolling-restart.pcapng.gz", "incidents/too-large-request.pcap", "tls/cases.pcapng"),
 ]
-LOG = SAMPLES / "request-logs/kafka-request.log"
 REBALANCING = SAMPLES / "incidents/rebalancing.pcap"
 LOGS = SAMPLES / "logs"
 

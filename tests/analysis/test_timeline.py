@@ -52,17 +52,22 @@ def logged(seconds, **more):
     return Reader(CATALOG).exchange(document(**more), 1, time)
 
 
-@pytest.mark.parametrize("kind", DIMENSIONS)
-def test_intervals_add_up_to_the_statistics_without_time(kind):
-    sums = Stats(Redaction(CATALOG), (kind,))
+@pytest.fixture(scope="module")
+def by_each():
+    """The statistics of a capture by each dimension, and the tables of its intervals."""
+    sums = Stats(Redaction(CATALOG), DIMENSIONS)
     for line in lines():
         sums.add(line)
-    groups = keyed_answer(sums.answer())[kind]
-    rows = tables(lines(), kinds=(kind,), busiest=100)
-    totals = {row["name"]: row for row in rows["overTime"]}
+    return keyed_answer(sums.answer()), tables(lines(), kinds=DIMENSIONS, busiest=100)
+
+
+@pytest.mark.parametrize("kind", DIMENSIONS)
+def test_intervals_add_up_to_the_statistics_without_time(kind, by_each):
+    groups, rows = by_each[0][kind], by_each[1]
+    totals = {row["name"]: row for row in rows["overTime"] if row["by"] == kind}
     assert {*totals} == {*groups}
     for name, group in groups.items():
-        parts = [row for row in rows["intervals"] if row["name"] == name]
+        parts = [row for row in rows["intervals"] if (row["by"], row["name"]) == (kind, name)]
         assert sum(row["requests"] for row in parts) == group["requests"] == totals[name]["requests"]
         assert sum(row["responseBytes"] for row in parts) == group["responseBytes"]
         errors = sum(group["errors"].values())

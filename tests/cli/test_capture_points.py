@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from kit import traffic as make
 from kit.captures import packet_of
-from kit.commands import json_of, kwire, lines_of, refusal_of
+from kit.commands import json_of, kwire, lines_of
 
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
@@ -118,9 +118,3 @@ def test_a_pipe_beside_a_file_is_a_capture_of_its_own():
     found = rows("-", str(PYTHON), stdin=PYTHON.read_bytes())
     assert len(found) == 2 * len(rows(PYTHON))
     assert {line["capture"] for line in found} == {"standard input", str(SAMPLES)}
-
-
-def test_options_that_contradict():
-    assert "omit --capture-point" in refusal_of(
-        "decode", str(PYTHON), str(SARAMA), "--merge-points", "--capture-point", "{name}"
-    )

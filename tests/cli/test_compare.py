@@ -5,7 +5,6 @@ writes.
 import json
 import re
 
-import pytest
 from kit.commands import ROOT, json_of, kwire, lines_of, refusal_of
 
 import kwire_cli as api
@@ -92,55 +91,6 @@ def test_values_of_secrets_are_not_shown():
     assert "<redacted 6 bytes>" in hidden.out
 
 
-@pytest.mark.parametrize(
-    ("text", "numbers"),
-    [
-        ("3", [3]),
-        ("1,10,1", [1, 10]),
-        ("1..100", [1, 2, 5, 10, 20, 50, 100]),
-        ("7..300", [7, 10, 20, 50, 100, 200, 300]),
-        ("0..20:5", [0, 5, 10, 15, 20]),
-    ],
-)
-def test_numbers_of_an_option(text, numbers):
-    tables = json_of("compare", "-m", "MetadataRequest", "--topics", text, "--flexible")["tables"]
-    assert [row["topics"] for row in tables.get("byCounts", [{"topics": numbers[0]}])] == numbers
-
-
-@pytest.mark.parametrize("text", ["", "x", "-1", "1..", "5..1", "1..5:0", "1..100000:1", "1.5"])
-def test_what_is_no_number_is_refused(text):
-    assert kwire("compare", "-m", "MetadataRequest", "--topics", text).code == 2
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--versions", "x"),
-        ("--cases", "--flexible"),
-        ("--message-version", "99"),
-        ("--values", "{}", "--topics", "3"),
-        ("--topics", "1,2", "--by-field"),
-        ("--filter", "api == Fetch", "00"),
-        ("--message-version", "1", "--api", "Metadata", "00000000"),
-        ("00000000",),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(arguments):
-    assert refusal_of("compare", "-m", "MetadataRequest", *arguments).count("\n") <= 3
-
-
-@pytest.mark.parametrize(
-    "words", [("--api", "Fetch"), ("--response",), ("--filter", "api == Fetch"), ("--frames", "1"), ("--port", "1")]
-)
-@pytest.mark.parametrize(
-    ("values", "why"), [((), "without one values are generated"), (("--values", "{}"), "--values is JSON")]
-)
-def test_options_of_bytes_are_refused_where_there_are_none(values, why, words):
-    assert refusal_of("compare", "-m", "HeartbeatRequest", *values, *words).endswith(
-        f"kwire: {words[0]} is for an INPUT of bytes; {why}\n"
-    )
-
-
 def test_a_narrow_terminal_shows_whole_numbers_of_the_newest_versions():
     arguments = ("compare", "-m", "FetchRequest", "--partitions", "1,2")
     whole = json_of(*arguments)["tables"]["byCounts"]
@@ -181,32 +131,7 @@ def test_times_are_measured_of_each_form_on_this_machine(monkeypatch):
     ] == ["as given", "inflexible", "flexible"]
 
 
-ORDERS = ROOT / "samples/segments/orders-zstd-0/00000000000000000000.log"
 REQUEST = ROOT / "samples/frames/produce-v13-request.hex"
-OTHER = ROOT / "samples/frames/librdkafka-api-versions-request.hex"
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (("-m", "FetchRequest", "--versions", "5-3"), "--versions takes the lower number first, not '5-3'\n"),
-        ((CAPTURE, "--versions", "5-3"), "--versions takes the lower number first, not '5-3'\n"),
-        (("-m", "FetchRequest", "--versions", "19-20"), "FetchRequest has versions 0-18, not 19-20\n"),
-        ((CAPTURE, "--versions", "300"), "no message has versions 300\n"),
-        (("-m", "MetadataRequest", "--topics", "1,2", "--times"), "--times needs a single message"),
-        ((CAPTURE, "--times"), "--times needs a single message"),
-        ((REQUEST, OTHER, "--times"), "--times needs a single message"),
-        ((ORDERS, "--flexible"), f"--flexible is for messages, and {ORDERS} is record batches"),
-        ((ORDERS, "--count", "topics=2"), "the other options for generated values do not go with an INPUT"),
-        ((REQUEST, "--codec", "zstd", "--flexible"), "--flexible is for messages, and --codec is for records; use one"),
-        ((REQUEST, "--min-saving", "2"), "--min-saving needs --advise"),
-        ((ORDERS, "--advise", "--codec", "zstd"), "--codec does not go with --advise"),
-        ((REQUEST, "--advise", "--versions", "all"), "--versions does not go with --advise"),
-        ((REQUEST, ORDERS), f"{ORDERS}: this is record batches, and the first input holds messages"),
-    ],
-)
-def test_what_does_not_fit_is_refused_with_its_reason(words, reason):
-    assert reason in refusal_of("compare", *words)
 
 
 def test_an_option_for_records_compares_the_records_in_messages():

@@ -9,7 +9,6 @@ from kit.commands import ROOT, json_of, kwire, refusal_of, shell
 from kwire_cli.analysis.costs.extremes import widths
 from kwire_cli.spec.overlay import FIELD_KEYS
 
-LOG = SAMPLES / "request-logs" / "kafka-request.log"
 SMALL = SAMPLES / "captures" / "sarama-0.8.2.0-3.9.2.pcapng"
 LOGS = [SAMPLES / "segments", SAMPLES / "logs"]
 PAGES = [ROOT / "docs" / "specs.md", ROOT / "docs" / "compare.md"]
@@ -17,10 +16,6 @@ PAGES = [ROOT / "docs" / "specs.md", ROOT / "docs" / "compare.md"]
 
 def advise(*words, **streams):
     return json_of("compare", "--advise", *words, **streams)
-
-
-def test_request_logs_have_no_bytes_to_advise_on():
-    assert "which holds no bytes of messages" in refusal_of("compare", "--advise", LOG)
 
 
 def test_what_comes_through_a_pipe_is_read_twice_too():

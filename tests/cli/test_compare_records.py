@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from kit.commands import ROOT, json_of, kwire, refusal_of
+from kit.commands import ROOT, json_of, kwire
 
 import kwire_cli
 from kwire_cli.source.opening import holds_batches
@@ -164,14 +164,3 @@ def test_batches_with_right_checksums_and_hostile_numbers():
             done = kwire("compare", "-", "--batch", "as-is,2,all", stdin=data)
             assert done.code in {0, 2}, done.err
             assert "Traceback" not in done.err
-
-
-@pytest.mark.parametrize(
-    "words",
-    [("--filter", "api == Fetch"), ("--api", "Fetch"), ("--port", "9092"), ("-m", "ProduceRequest")],
-)
-def test_options_of_what_is_read_are_refused_where_records_are_generated(words):
-    flag = {"-m": "--message"}.get(words[0], words[0])
-    assert refusal_of("compare", "--record-count", "3", *words).endswith(
-        f"kwire: {flag} is for records that are read, and --record-count generates them\n"
-    )

@@ -3,6 +3,7 @@
 import json
 import shutil
 
+import pytest
 from kit.calls import all_findings
 from kit.commands import ROOT, json_of, kwire, refusal_of
 
@@ -27,6 +28,7 @@ def test_a_folder_with_neither_is_an_error(tmp_path):
     assert "there is no segment and no snapshot in this folder" in refusal_of("diagnose", tmp_path)
 
 
+@pytest.mark.usefixtures("few_rules")
 def test_severities_are_counted_in_words_for_people_and_by_name_for_programs():
     path = INCIDENTS / "permissions.pcap"
     counts = json_of("diagnose", path)["facts"]["findings"]
@@ -36,6 +38,7 @@ def test_severities_are_counted_in_words_for_people_and_by_name_for_programs():
     assert said.split(maxsplit=1) == ["findings", ", ".join(texts)]
 
 
+@pytest.mark.usefixtures("few_rules")
 def test_commands_of_findings_have_the_inputs_that_were_typed():
     done = kwire("diagnose", INCIDENTS / "rebalancing.pcap", "--format", "table")
     assert f"kwire groups {INCIDENTS / 'rebalancing.pcap'} --group payment-workers" in " ".join(done.out.split())

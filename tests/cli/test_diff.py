@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from kit.commands import ROOT, json_of, kwire, refusal_of
+from kit.commands import json_of, kwire
 from kit.logs import SEGMENTS, segments
 
 FILE = "00000000000000000000.log"
@@ -55,16 +55,3 @@ def test_two_folders_need_no_common_name(copies):
     a, b = copies
     shutil.move(b / "txn-out-0", b / "before")
     assert [row["verdict"] for row in partitions(a / "txn-out-0", b / "before")] == ["same"]
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "said"),
-    [
-        (SEGMENTS / "txn-out-0", ROOT / "README.md", "give two folders, or two segments"),
-        (ROOT / "pyproject.toml", ROOT / "pyproject.toml", "no bytes were recognised"),
-        (ROOT / "docs", ROOT / "docs", "no segment in this folder"),
-        (ROOT / "nowhere", ROOT / "docs", "does not exist"),
-    ],
-)
-def test_what_can_not_be_compared(a, b, said):
-    assert said in refusal_of("diff", a, b)

@@ -1,7 +1,6 @@
 """kwire diff of definitions and of versions; what it prints is in golden/diff-definitions.txt."""
 
 import json
-import re
 
 import pytest
 from kit.commands import ROOT, json_of, kwire, lines_of, refusal_of
@@ -55,14 +54,6 @@ def test_traffic_of_a_version_that_changed_is_priced_at_this_version(tmp_path):
     assert same["traffic"] == []
 
 
-def test_traffic_is_told_of_versions_and_what_they_lack():
-    capture = ROOT / "samples" / "incidents" / "rebalancing.pcap"
-    done = kwire("diff", "MetadataResponse", 13, 9, "--traffic", capture)
-    assert "traffic, version 13 -> 9: 15 messages, " in done.out
-    assert re.search(r"the new definition has no place for \d+ values", done.out)
-    assert re.search(r"^traffic: 15 messages, .*; 317 other messages as before$", done.out, re.MULTILINE)
-
-
 def test_traffic_of_a_folder_is_that_of_its_captures():
     folder = ROOT / "samples" / "captures"
     captures = sorted(path for path in folder.iterdir() if ".pcap" in path.name)
@@ -73,19 +64,6 @@ def test_traffic_of_a_folder_is_that_of_its_captures():
     )
     assert of_folder == of_files
     assert of_folder[0]["messages"] > 10
-
-
-@pytest.mark.parametrize("traffic", ["samples/frames/metadata-v13-response.hex", "samples/tls/broker.pcapng"])
-def test_traffic_without_a_message_is_an_error(traffic, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    assert "--traffic" in refusal_of("diff", "MetadataResponse", 0, 13, "--traffic", traffic)
-
-
-def test_traffic_is_for_definitions():
-    capture = ROOT / "samples" / "incidents" / "rebalancing.pcap"
-    assert "--traffic is for definitions, or versions of a message" in refusal_of(
-        "diff", capture, capture, "--traffic", capture
-    )
 
 
 @pytest.mark.parametrize(("a", "b", "status"), [(BEFORE, "empty", "removed"), ("empty", BEFORE, "added")])
@@ -107,38 +85,6 @@ def test_an_empty_file_or_hex_is_no_definition(tmp_path):
     assert kwire("diff", "00:12:00:03", "00:12:00:04").code == 2  # messages, too short to be any
 
 
-def test_a_definition_that_is_not_there():
-    assert "nowhere.jar: there is no such file" in refusal_of("diff", BEFORE, "nowhere.jar")
-
-
-@pytest.mark.parametrize("values", ["[]", "{} {}", "nowhere", "a\0b", "{", '{"topics":' + "9" * 5000 + "}"])
-def test_values_are_one_object(values, tmp_path):
-    (tmp_path / "values.json").write_text(values)
-    for argument in (values, tmp_path / "values.json"):
-        done = kwire("compare", "-m", "HeartbeatRequest", "--values", argument)
-        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-
-
 def test_an_odd_version_in_a_document_is_none():
     text = '{"api": "Metadata", "kind": "request", "apiVersion": "x", "body": {"topics": null}}'
     assert kwire("compare", "--values", text, "--versions", "1").code == 0
-
-
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (("--ignore-legal",), "is not for definitions, nor for versions of a message"),
-        (("--frames", "1,2"), "is not for definitions, nor for versions of a message"),
-        (("--ignore", "x"), "is not for definitions, nor for versions of a message"),
-        (("--message-version", "3"), "is not for definitions, nor for versions of a message"),
-        (("--api", "Fetch"), "is for --traffic where definitions, or versions of a message, are compared"),
-        (("--port", "9092"), "is for --traffic where definitions, or versions of a message, are compared"),
-    ],
-)
-def test_options_of_what_is_no_definition_are_refused(words, why):
-    for things in (("HeartbeatRequest", "3", "4"), (BEFORE, AFTER)):
-        assert refusal_of("diff", *things, *words).endswith(f"kwire: {words[0]} {why}\n")
-
-
-def test_only_copies_of_partitions_differ_legally():
-    assert "--ignore-legal is for two copies of a partition\n" in refusal_of("diff", "00", "00", "--ignore-legal")

@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
     "page",
     [
         "tls",
-        *(slow(page) for page in ("compare", "diff", "explain", "groups", "stats")),
+        *(slow(page) for page in ("clients", "compare", "diff", "explain", "groups", "stats", "transactions")),
     ],
 )
 def test_commands_print_what_the_page_says(page, updating, monkeypatch):
@@ -37,7 +37,8 @@ def test_code_of_the_page_runs(page, printed, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("command", "pages"), [("compare", "compare kafka9927"), ("dump", "dump"), ("overhead", "overhead")]
+    ("command", "pages"),
+    [("clients", "clients"), ("compare", "compare kafka9927"), ("dump", "dump"), ("overhead", "overhead")],
 )
 def test_every_option_is_on_the_page(command, pages):
     text = "".join((DOCS / f"{page}.md").read_text("utf-8") for page in pages.split())

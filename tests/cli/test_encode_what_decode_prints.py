@@ -83,14 +83,3 @@ def test_what_can_be_read_of_a_damaged_segment_becomes_one_without_fault(name, o
 def test_of_a_gap_alone_nothing_is_left():
     done = kwire("encode", "--as-records", "--without-gaps", '{"gap":"CORRUPT","size":4}')
     assert (done.code, done.out.strip(), done.err) == (0, "", "")
-
-
-@pytest.mark.parametrize("option", ["--without-gaps", "--new-checksums"])
-def test_what_is_for_record_sets_needs_one(option):
-    assert f"{option} needs --as-records" in refusal_of("encode", option, "{}")
-
-
-def test_what_is_no_item_is_refused_as_ever():
-    assert "[0]: it is an object, not 5" in refusal_of(
-        "encode", "--as-records", "--without-gaps", "--new-checksums", "5"
-    )

@@ -2,10 +2,12 @@
 
 import pytest
 from kit.captures import spoken_capture
-from kit.commands import ROOT, json_of, lines_of
+from kit.commands import ROOT, json_of, lines_of, slow
 from kit.traffic import SECOND, Wire
 
 from kwire_cli.structs.network import PCAP_NANO
+
+pytestmark = pytest.mark.usefixtures("few_rules")
 
 INCIDENTS = ROOT / "samples" / "incidents"
 LOG = ROOT / "samples" / "request-logs" / "kafka-request.log"
@@ -28,7 +30,8 @@ def numbers(value):
     ("command", "path"),
     [
         *((command, INCIDENTS / name) for command in REPORTS + OF_BYTES for name in CAPTURES),
-        *((command, LOG) for command in REPORTS),
+        *(slow(command, LOG) for command in REPORTS if command != "summary"),
+        ("summary", LOG),
     ],
     ids=lambda value: getattr(value, "name", value),
 )

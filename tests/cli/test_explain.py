@@ -14,19 +14,6 @@ def _here(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("varint", "300", "--format", "jsonl"),
-        ("--format", "jsonl", "varint", "300"),
-        ("-f", "jsonl", "varint", "300"),
-        ("varint", "-f", "jsonl", "300"),
-    ],
-)
-def test_a_topic_may_stand_behind_options(words):
-    assert run("explain", *words).out == run("explain", "varint", "--format", "jsonl", "300").out
-
-
 def test_a_header_by_the_definition_is_no_exception_of_kafka(tmp_path):
     document = json.loads((ROOT / "specs" / "HeartbeatRequest.json").read_text())
     document |= {"headerVersions": {"0-3": 1, "4+": 1}}
@@ -104,20 +91,6 @@ def test_damaged_segments_end_well(data):
     assert done.code in {0, 2}
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--short", "--format", "json", FRAME),
-        ("-m", "MetadataResponse", "00"),
-        ("--message", "X", "--message-version", "1", "00"),
-        ("type", "uuid", "x"),
-        ("varint",),
-    ],
-)
-def test_wrong_usage_ends_with_2(words):
-    assert run("explain", *words).code == 2
-
-
 def test_alone_on_a_terminal_it_lists_the_topics():
     assert "varint" in refusal_of("explain", stdin=None)
 
@@ -129,65 +102,9 @@ def test_the_checksum_of_a_batch_from_a_pipe():
     assert (done.code, "NOT what is stated" in done.out) == (1, True)
 
 
-def test_one_byte_of_a_segment():
-    path = "samples/segments/bitflip-0/00000000000000000000.log"
-    done = run("explain", "--short", "--at", "3000", path)
-    assert [line[:8] for line in done.out.splitlines()[3:]] == ["00000bb6", " " * 8]
-    assert "CRC_MISMATCH" in done.out
-    assert (
-        run(
-            "explain", "--short", "--at", "3000", "--input", "raw", "-", stdin=(ROOT / path).read_bytes()
-        ).out.splitlines()[1:]
-        == done.out.splitlines()[1:]
-    )
-
-
 def test_a_frame_by_its_number(tmp_path):
     file = tmp_path / "two.hex"
     file.write_text("0000000a00120000000000010000" + "0000000a00120000000000020000")
     assert "correlationId = 2" in run("explain", "--short", f"{file}@2").out
     assert "correlationId = 2" not in run("explain", "--short", f"{file}@1").out
     assert "there is no frame 3: it has 2" in refusal_of("explain", "--short", f"{file}@3")
-
-
-def test_findings_of_diagnose_are_explained():
-    done = run("explain", "finding", "no-login")
-    assert done.out.startswith("NO_LOGIN, error\n")
-    assert "What to do: Set security.protocol" in done.out
-    assert "did you mean kwire explain finding NO_LOGIN?" in run("explain", "NO_LOGIN").err
-    done = run("explain", "finding", "NO_LOGINN")
-    assert (done.code, done.err) == (2, "kwire: 'NO_LOGINN' is not a finding; did you mean NO_LOGIN?\n")
-    everything = run("explain", "finding").out
-    assert everything.index("TLS_TO_PLAIN_PORT, error") > everything.index("NO_LOGIN, error")
-
-
-@pytest.mark.parametrize(
-    ("size", "words"),
-    [
-        ("1195725856", ['the bytes 47 45 54 20, in text "GET "', "This is not Kafka but HTTP"]),
-        ("369295616", ["This is not Kafka but TLS: a handshake"]),
-        ("352518912", ["This is not Kafka but TLS: an alert"]),
-    ],
-)
-def test_the_invalid_size_of_a_log_names_the_protocol(size, words):
-    done = run("explain", size)
-    assert done.code == 0
-    assert done.out == run("explain", "size", size).out
-    assert all(word in done.out for word in words)
-
-
-def test_a_size_that_is_no_protocol_is_held_against_the_limit_of_brokers():
-    assert "at most 104857600 bytes" in run("explain", "size", "2000000000").out
-    assert "A frame of 100 bytes" in run("explain", "size", "100").out
-    assert run("explain", "size", "3000000000").code == 2
-
-
-def test_digits_that_begin_no_protocol_are_bytes():
-    assert "size 1195725857" not in run("explain", "1195725857").out
-
-
-def test_what_fits_bytes_with_a_wrong_label():
-    frame = ("--short", "--api", "Heartbeat", "--message-version", "0", "0000000a00000007000000640000")
-    body = ("--short", "--message", "HeartbeatResponse", "--message-version", "0", "000000640000")
-    for arguments in (frame, body):
-        assert "! FITS_OTHERWISE fits exactly as version 1-3" in run("explain", *arguments).out

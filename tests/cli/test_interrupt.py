@@ -47,11 +47,11 @@ def facts(done):
     ("words", "fact"),
     [
         (("stats", CAPTURE), "frames"),
-        (("overhead", CAPTURE), "messages"),
+        slow(("overhead", CAPTURE), "messages"),
         (("overhead", SEGMENTS), "bytes"),
         slow(("compare", "--advise", CAPTURE), "messages"),
         (("compare", CAPTURE), "messages"),
-        (("compare", SEGMENTS), "batches"),
+        slow(("compare", SEGMENTS), "batches"),
     ],
 )
 def test_a_report_shows_what_was_read_so_far(words, fact, interrupted):

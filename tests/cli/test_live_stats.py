@@ -86,6 +86,7 @@ def test_all_formats_have_the_rows_of_a_file():
     assert lines[-1].startswith("frames  166 request, 166 response")
 
 
+@pytest.mark.slow
 def test_a_filter_leaves_frames_out():
     with running("-f", "jsonl", "--filter", "api == Heartbeat") as process:
         out, _ = process.communicate(part(PACKETS), timeout=PATIENCE)

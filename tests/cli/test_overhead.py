@@ -6,7 +6,7 @@ import re
 from collections import Counter
 
 import pytest
-from kit.commands import ROOT, hold_page, json_of, kwire, lines_of, refusal_of
+from kit.commands import ROOT, hold_page, json_of, kwire, lines_of
 
 from kwire_cli.facts.costs.columns import DIMENSIONS
 from kwire_cli.facts.costs.ledger import MEANING, Kind, class_of
@@ -14,7 +14,6 @@ from kwire_cli.facts.costs.limits import LIMITS
 
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
 PAGE = ROOT / "docs" / "overhead.md"
-FETCHED = ROOT / "samples" / "frames" / "fetch-v18-response.hex"
 
 
 def between(name):
@@ -46,6 +45,7 @@ def with_tables(text):
     return text
 
 
+@pytest.mark.slow
 def test_the_page_says_what_is(updating, monkeypatch):
     monkeypatch.chdir(ROOT)
     hold_page(PAGE, updating, with_tables)
@@ -149,26 +149,11 @@ def test_several_inputs_are_added_up():
     assert places["message.max.bytes"] == {"file": str(one / "00000000000000000000.log"), "position": 0}
 
 
-def test_a_topic_of_a_log_directory():
-    logs = ROOT / "samples" / "logs"
-    found = document("--topic", "trimmed", logs)
-    assert [row["topic"] for row in found["tables"]["byTopicPartition"]] == ["trimmed"]
-    assert found["facts"]["bytes"] == sum(path.stat().st_size for path in (logs / "trimmed-0").glob("*.log*"))
-
-
 @pytest.mark.parametrize("options", [("--filter", "api == Fetch"), ("--frames", "10-20"), ("--filter", "stream == 1")])
 def test_frames_that_are_wanted(options):
     found = document(*options, CAPTURE)
     lines = lines_of("decode", *options, CAPTURE)
     assert found["facts"]["bytes"] == sum(line["size"] for line in lines) > 0
-
-
-def test_limits_that_are_given():
-    found = document("--kafka-limit", "message.max.bytes=100", CAPTURE)
-    limit = next(row for row in found["tables"]["limits"] if row["limit"] == "message.max.bytes")
-    assert (limit["bytes"], limit["source"], limit["over"]) == (100, "given", True)
-    assert "OVER" in kwire("overhead", "--kafka-limit", "message.max.bytes=100", CAPTURE).out
-    assert "limits" not in document("--no-limits", CAPTURE)["tables"]
 
 
 def test_the_metadata_log_has_its_name_without_a_capture(wire):
@@ -178,52 +163,3 @@ def test_the_metadata_log_has_its_name_without_a_capture(wire):
     assert [row["topic"] for row in document("--by", "topic", frame.hex())["tables"]["byTopic"]] == [
         "__cluster_metadata"
     ]
-
-
-def test_records_can_be_left_out():
-    assert sum(row["batches"] for row in document(CAPTURE)["tables"]["batches"]) == 4
-    assert "batches" not in document("--records", "size", CAPTURE)["tables"]
-    assert "records/batch" not in kwire("overhead", "--records", "size", CAPTURE).out
-
-
-def test_a_guess_is_said():
-    done = kwire("overhead", FETCHED)
-    assert done.code == 0
-    assert "by its bytes alone" in done.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("--by", "nothing", CAPTURE), "bytes are grouped by api, message"),
-        (("--kafka-limit", "message.max.bytes", CAPTURE), "it takes NAME=BYTES"),
-        (("--kafka-limit", "fetch.max.bytes=many", CAPTURE), "takes bytes, or a size such as 512MiB"),
-        (
-            ("--kafka-limit", "fetch.max.bytes=many", "--no-limits", "no-such-file.pcap"),
-            "takes bytes, or a size such as 512MiB",
-        ),
-        (("--max-decompressed", "x", CAPTURE), "takes bytes, or a size such as 512MiB"),
-        (("--batching", "--linger", "5ms", CAPTURE), "is not a number, list (1,10,100) or range"),
-        (("--batching", "--batch-size", "9GB", CAPTURE), "linger.ms and batch.size can be at most"),
-        (("--batching", "--linger", ",".join(map(str, range(300))), CAPTURE), "pairs; 200 are the most allowed"),
-        (("--topic", "t", CAPTURE), "is for folders of a log directory"),
-        (
-            ("--record-format", "v2", "--api", "Fetch", ROOT / "samples" / "segments"),
-            "--api is for requests and responses",
-        ),
-        (("--message", "MetadataRequest", "00"), "--message needs --message-version: 0-13"),
-        (("--message", "MetadataRequest", "--message-version", "4", ""), "nothing of MetadataRequest 4"),
-        (("--topic", "nothing", ROOT / "samples" / "logs"), "there is no partition of this topic"),
-        (("deadbeef",), "there is nothing to count"),
-    ],
-)
-def test_what_cant_be_counted(arguments, says):
-    error = refusal_of("overhead", *arguments)
-    assert says in error
-    assert "Traceback" not in error
-
-
-def test_nothing_of_a_capture_that_was_asked_for_is_nothing():
-    done = kwire("overhead", "--filter", "api == Vote", CAPTURE)
-    assert done.code == 0
-    assert re.search(r"^messages +0$", done.out, re.MULTILINE)

@@ -35,28 +35,6 @@ def test_redacted_fields_are_in_no_format(form, tmp_path):
     assert b"redacted" in data
 
 
-def test_what_is_redacted_can_be_neither_found_nor_filtered():
-    choice = ("--filter", f'value.paid.Card.number == "{CARD}"')
-    assert len(records(dump(*choice))) == 2
-    assert records(dump(*choice, "--redact", "value.paid.*")) == []
-    assert len(records(dump(*choice, "--redact", "value.paid.*", "--show-secrets"))) == 2
-
-
-def test_values_that_do_not_fit_are_hidden_as_a_whole():
-    cut, missing = records(dump("--value", "avro", "--redact", "value.x", "--offsets", "2-"))
-    assert (cut["value"], missing["value"]) == ("<redacted 149 bytes>", "<redacted 152 bytes>")
-    assert cut["decoded"]["value"]["error"] == "the value ends early, after 149 bytes"
-    assert missing["decoded"]["value"]["error"] == "schema 98 is not among the schemas"
-
-
-def test_a_value_that_does_not_fit_is_an_anomaly_and_one_without_its_schema_another():
-    (line,) = map(json.loads, dump("--value", "avro").out.splitlines())
-    assert [(note["code"], note["path"]) for note in line["anomalies"]] == [
-        ("VALUE_UNFIT", "records[2].value"),
-        ("UNKNOWN_SCHEMA", "records[3].value"),
-    ]
-
-
 ORDER = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "string"}]}
 BAD = ORDER | {"fields": [{"name": "id", "type": "Missing"}]}
 FITS, CUT = b"\0\0\0\0\7\4o1", b"\0\0\0\0\7\4o"
@@ -90,49 +68,7 @@ def test_strict_fails_for_values_that_do_not_fit_and_not_for_those_without_a_sch
     assert bool(chosen.out) == bool(code)
 
 
-@pytest.mark.parametrize("given", [("--value", "avro"), ("--key", "text"), ("--schemas", TOPIC)])
-def test_who_names_a_format_sees_records(given):
-    assert len(records(kwire("dump", ORDERS, *given))) == 4
-    assert "records" not in kwire("dump", ORDERS).out
-
-
-def test_keys_are_chosen_as_they_are_decoded():
-    assert len(records(dump("--key", "text", "--filter", "key == order-1"))) == 1
-    done = dump("--key", "order-1")
-    assert (done.code, done.out) == (2, "")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (("--value", "avor"), "no format is called 'avor'; did you mean avro?"),
-        (("--value", "avro:nothing"), "no schema and no file has the name 'nothing'"),
-        (("--value", "avro:proto-orders-value"), "is a schema of Protobuf, not of Avro"),
-        (("--value", "text:x"), "text takes no schema"),
-        (("--value", "avro,type=x"), "avro takes no settings, not 'type=x'"),
-        (("--schemas", "nowhere"), "nowhere: no such file or folder of schemas"),
-        (("--schemas", ORDERS), "no schemas found"),
-        (("--redact", "card"), "begins with key or value"),
-        (("--value", ""), "no format is called ''"),
-        (("--value", "avro:"), "nothing follows the colon in 'avro:'"),
-    ],
-    ids=str,
-)
-def test_what_is_wrong_is_said(arguments, says):
-    done = dump(*arguments)
-    assert (done.code, says in done.err) == (2, True), done.err
-
-
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
-
-
-def test_records_of_a_capture_are_decoded():
-    done = kwire("decode", CAPTURE, "--key", "text", "--filter", "api == Produce and key == k4", "--top", "1")
-    batch = json.loads(done.out)["body"]["topicData"][0]["partitionData"][0]["records"][0]
-    assert batch["records"][0]["decoded"]["key"]["data"] == "k4"
-    assert "--redact hides fields of decoded records" in refusal_of(
-        "decode", CAPTURE, "--redact", "value", "--records", "base64"
-    )
 
 
 @pytest.mark.parametrize("name", ["x.pcap", "x.pcapng"])
@@ -166,18 +102,6 @@ def test_explanations_say_what_was_decoded_and_why_not():
     hidden = explain("--redact", "value.paid.*", "--all", "--format", "json", short=())
     assert '\\"paid\\":{\\"Card\\":\\"<redacted 42 bytes>\\"}' in hidden.out
     assert CARD not in hidden.out + explain("--redact", "value.paid.*", "--all").out
-
-
-def test_explanations_are_chosen_by_decoded_fields():
-    assert "records[0].value" in explain("--filter", 'value.customer.name == "Ada"').out
-    none = explain("--filter", 'value.customer.name == "Bob"')
-    assert (none.code, "no batch matches --filter" in none.err) == (2, True)
-    chosen = kwire("explain", "--short", CAPTURE, "--key", "text", "--filter", "api == Produce and key == k7")
-    assert "frame 21: Produce request" in chosen.out
-    assert "none of its 52 frames matches --filter" in refusal_of(
-        "explain", CAPTURE, "--key", "text", "--filter", "api == Produce and key == k99"
-    )
-    assert "--filter does not go with INPUT@N" in refusal_of("explain", f"{CAPTURE}@3", "--filter", "error")
 
 
 def test_the_fields_of_records_that_differ_are_named(tmp_path):

@@ -30,6 +30,7 @@ def stored():
         yield store
 
 
+@pytest.mark.slow  # a server; what texts and errors show has quick tests
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_command_shows_the_query_of_a_url(stored, command):
     words = [stored.url(f"shown/{each}") if "/" in each or each.endswith(".pcap") else each for each in command]

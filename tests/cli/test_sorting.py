@@ -7,7 +7,7 @@ import re
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.commands import ROOT, examples, json_of, kwire, lines_of, refusal_of
+from kit.commands import ROOT, examples, json_of, kwire, lines_of
 
 from kwire_cli.cli.captures import order_of_lines
 from kwire_cli.cli.sorting import Order, Ordering, order_of
@@ -45,12 +45,6 @@ def frames():
 )
 def test_an_order_is_a_column_and_a_direction(text, order):
     assert order_of(text) == order
-
-
-def test_a_direction_that_is_none_is_an_error():
-    assert "--sort takes COLUMN, COLUMN:asc or COLUMN:desc, not latency:down" in refusal_of(
-        "decode", CAPTURE, "--sort", "latency:down"
-    )
 
 
 @examples(60)
@@ -146,21 +140,6 @@ def test_lines_that_wait_keep_their_bytes_and_nothing_that_was_decoded(monkeypat
     assert set(kept) == {(None, None, None, None)}
 
 
-def test_without_an_order_top_is_the_first_lines():
-    assert [line["frame"] for line in lines_of("decode", CAPTURE, "--top", "2")] == [1, 2]
-
-
-def test_an_unknown_column_is_named_with_what_is_close():
-    assert "--sort: no column and no field is called latancy; did you mean latency or latency_us?" in refusal_of(
-        "decode", CAPTURE, "--sort", "latancy"
-    )
-
-
-def test_what_has_no_rows_or_no_end_is_not_sorted():
-    assert "--sort is for packet captures and record batches" in kwire("decode", "--sort", "size", "00000000").err
-    assert "--follow has none" in kwire("decode", "--sort", "size", "--follow", CAPTURE).err
-
-
 # Batches and records.
 
 
@@ -185,23 +164,7 @@ def test_the_order_of_a_key_tells_no_secret():
     assert [row["value"] for row in shown if row["value"]] == sorted(row["value"] for row in shown if row["value"])
 
 
-def test_a_column_that_batches_lack_lists_those_that_they_have():
-    error = refusal_of("dump", OFFSETS, "--sort", "siz")
-    assert "--sort siz: the columns are position, size, baseOffset" in error
-    assert "did you mean size?" in error
-
-
 # Tables of answers.
-
-
-@pytest.mark.parametrize("fmt", ["csv", "jsonl", "table"])
-def test_tables_of_answers_are_sorted(fmt):
-    out = kwire("spec", "errors", "--sort", "code:desc", "--top", "2", "--format", fmt).out
-    codes = [row["code"] for row in rows("spec", "errors")][-2:][::-1]
-    body = out.splitlines()[0 if fmt == "jsonl" else 1 :]
-    assert [code in line for code, line in zip(codes, body, strict=False)] == [True, True]
-    assert len(body) == (3 if fmt == "table" else 2)
-    assert fmt != "table" or body[-1].startswith("… and ")
 
 
 def test_the_table_that_has_the_column_is_sorted_and_others_stay():
@@ -220,13 +183,6 @@ def test_a_named_table_is_sorted():
     assert len(tables["api"]) > 1
 
 
-def test_an_unknown_column_of_an_answer_lists_the_columns():
-    assert (
-        "--sort nane: the columns are code, name, retriable, meaning, given, clients; did you mean name?"
-        in refusal_of("spec", "errors", "--sort", "nane")
-    )
-
-
 @pytest.mark.parametrize("fmt", ["text", "github", "sarif"])
 @pytest.mark.parametrize("words", [("breaking", BEFORE, AFTER), ("lint", "--advice", AFTER)])
 def test_lines_about_definitions_are_sorted_too(words, fmt):
@@ -236,11 +192,6 @@ def test_lines_about_definitions_are_sorted_too(words, fmt):
     places = re.findall(r'(?:Response\.json:|line=|"startLine": )(\d+)', done.out)
     assert places == [row["line"] for row in table[:2]]
     assert f"… and {len(table) - 2} more\n" in done.err
-
-
-@pytest.mark.parametrize("words", [("breaking", BEFORE, AFTER), ("lint", AFTER)])
-def test_lines_about_definitions_have_no_table_to_choose(words):
-    assert "--table goes with --format csv, parquet or arrow, or with --sort" in refusal_of(*words, "--table", "breaks")
 
 
 # --filter with --pairs.
@@ -254,12 +205,3 @@ def test_a_filter_of_pairs_brings_the_other_half(fmt):
     assert by_request.code == by_response.code == 0
     assert by_request.out == by_response.out
     assert "Produce" in by_request.out
-
-
-def test_limits_count_pairs():
-    pairs = lines_of("decode", CAPTURE, "--pairs", "--filter", "api == Metadata", "--top", "2")
-    assert [pair["response"]["api"] for pair in pairs] == ["Metadata"] * 2
-
-
-def test_the_filter_of_lines_alone_is_as_before():
-    assert {line["kind"] for line in lines_of("decode", CAPTURE, "--filter", "kind == request")} == {"request"}

@@ -7,7 +7,9 @@ import shutil
 from datetime import datetime
 
 import pytest
-from kit.commands import ROOT, json_of, kwire, refusal_of
+from kit.commands import ROOT, json_of, kwire, slow
+
+pytestmark = pytest.mark.usefixtures("few_rules")
 
 CAPTURE = ROOT / "samples/incidents/sasl.pcap"
 LOG = ROOT / "samples/request-logs/kafka-request.log"
@@ -32,10 +34,6 @@ def test_the_commands_that_it_proposes_run(source, tmp_path):
         assert kwire(*words[1:]).code in {0, 1}, command
 
 
-def test_a_pipe_gets_the_table():
-    assert kwire("summary", CAPTURE).out.startswith("capture   ")
-
-
 def test_standard_input_and_several_files_are_counted():
     of_pipe = summary("-", stdin=CAPTURE.read_bytes())
     of_file = summary(CAPTURE)
@@ -46,30 +44,11 @@ def test_standard_input_and_several_files_are_counted():
     assert "kwire clients INPUT... --to 4.4" in [row["command"] for row in many["tables"]["next"]]
 
 
-def test_files_that_are_not_in_use_are_said():
-    unused = json_of("dump", LOGS, "--verify")["facts"]["notInUse"]
-    assert unused == 2
-    assert f" ({unused} not in use); the largest" in kwire("summary", LOGS).out
-    assert "not in use" not in kwire("summary", LOGS / "txn-out-0").out
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ((CAPTURE, LOG), "captures and request logs may show the same requests"),
-        (("0000000d00120000000000070003617070",), "this question is about"),
-        ((ROOT / "samples/json",), "there is no segment and no snapshot in this folder"),
-    ],
-)
-def test_other_inputs_are_refused(words, said):
-    assert said in refusal_of("summary", *words)
-
-
 DAMAGED = ("bitflip-0", "cutheader-0", "garbage-0")
 WHOLE = [path for path in sorted((ROOT / "samples/segments").iterdir()) if path.name not in DAMAGED]
 
 
-@pytest.mark.parametrize("path", [*WHOLE, LOGS], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*map(slow, WHOLE[1:]), WHOLE[0], LOGS], ids=lambda path: path.name)
 def test_records_and_their_times_are_those_that_dump_shows(path):
     """Wrappers of v0 and v1 say no number of records, and a delete horizon is no time of a record."""
     lines = kwire("dump", path, "--deep", "--format", "jsonl").out.splitlines()

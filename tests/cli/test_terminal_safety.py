@@ -137,6 +137,7 @@ def test_each_command_with_formats_is_run():
     } | ELSEWHERE
 
 
+@pytest.mark.usefixtures("few_rules")
 @pytest.mark.parametrize(("name", "form"), CASES, ids=[f"{name} {' '.join(form[1:])}" for name, form in CASES])
 def test_no_view_acts_on_a_terminal(folder, name, form):
     words, patterns, _ = COMMANDS[name]
@@ -167,7 +168,7 @@ def test_names_in_proposed_commands_are_words_of_a_shell(folder):
 
 def test_no_table_of_a_lake_acts_on_a_terminal(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(progress_module, "AFTER", 3600)
-    for form in forms(*formats_of("export")):
+    for form in forms("table", "json"):
         run(["export", one(folder, "traffic*"), "--force", "-o", tmp_path / "lake"], form)
     name = MARKED.replace("\0", "").replace('"', '""')
     sql = f'select client_id as "{name}", count(*) from frames group by all'

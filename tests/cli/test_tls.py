@@ -52,22 +52,6 @@ def test_overhead_has_every_byte_of_the_streams():
     assert "not kafka" not in by_kind
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("clients", "--format", "jsonl"),
-        ("compare", "--advise", "--format", "jsonl", "--top", "1"),
-        ("compare", "--format", "json", "--filter", "api == Metadata and kind == response", "--versions", "8-12"),
-        ("stats", "--format", "json"),
-        ("diff", "--frames", "7,19"),
-    ],
-)
-def test_other_commands(arguments):
-    done = kwire(*arguments, BROKER, "--tls-keylog", BROKER_KEYS)
-    assert done.code == 0, done.err
-    assert done.out
-
-
 def test_several_key_logs(tmp_path):
     lines = BROKER_KEYS.read_text().splitlines(keepends=True)
     one, other = tmp_path / "one", tmp_path / "other"

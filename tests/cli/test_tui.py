@@ -3,34 +3,11 @@
 import importlib.util
 import re
 
-import pytest
 from kit.commands import ROOT, hold_page, kwire, refusal_of
 
 CAPTURE = ROOT / "samples/captures/ipv6.pcap"
 SEGMENT = ROOT / "samples/segments/txn-out-0/00000000000000000000.log"
 HEX = ROOT / "samples/frames/fetch-v18-response.hex"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        ([CAPTURE], "this is for a terminal; kwire decode and kwire dump print the same"),
-        (["-"], "standard input is the keyboard here: write what comes from a pipe to a file first"),
-        ([ROOT / "tests/tui/golden"], "there is no capture, segment or snapshot in this folder"),
-        ([ROOT / "samples/segments"], "this is for a terminal"),
-        ([HEX, "--follow"], "only captures and segments can be followed"),
-        (["/no/such/file"], "/no/such/file: there is no such file"),
-        (["x" * 5000], "there is no such file"),
-        ([CAPTURE, "--filter", "api =="], "filter, column 7: expected a value, found the end"),
-        ([CAPTURE, "--api", "Fetch"], "--api is for requests and responses without a capture around them"),
-        ([CAPTURE, "--as-topic", "t"], "--as-topic is for record batches"),
-        ([SEGMENT, "--port", "9092"], "--port is for packet captures"),
-        ([HEX, "--port", "9092"], "--port is for packet captures"),
-        ([HEX, "--input", "xxd"], "expected an offset and a colon"),
-    ],
-)
-def test_errors(arguments, says):
-    assert says in refusal_of("tui", *arguments)
 
 
 def test_an_empty_file(tmp_path):

@@ -3,6 +3,7 @@
 import re
 import shutil
 
+import pytest
 from kit.commands import ROOT, json_of, on_terminal, refusal_of
 
 CAPTURE = ROOT / "samples" / "incidents" / "rebalancing.pcap"
@@ -20,6 +21,7 @@ def requests_per_second(text):
     return {name: float(number) for name, number in rows}
 
 
+@pytest.mark.slow
 def test_the_last_interval_of_a_capture_that_grows(tmp_path):
     growing = tmp_path / "growing.pcap"
     shutil.copy(CAPTURE, growing)

@@ -32,7 +32,7 @@ COMMANDS = [
     ("summary", REBALANCING),
     ("summary", "samples/logs"),
     ("sequence", REBALANCING),
-    ("diagnose", "samples/incidents/sasl.pcap"),
+    ("diagnose", "samples/incidents/permissions.pcap"),
     ("groups", REBALANCING),
     ("transactions", TRANSACTION),
     ("stats", SARAMA),
@@ -90,6 +90,7 @@ def screen(arguments, columns):
     return out.decode().splitlines()
 
 
+@pytest.mark.usefixtures("few_rules")
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_line_is_longer_than_the_terminal(command, monkeypatch):
     monkeypatch.chdir(ROOT)

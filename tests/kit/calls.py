@@ -1,8 +1,11 @@
 """Requests and responses that a test makes up, and what folds and rules find in them."""
 
 import copy
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
+
+import pytest
 
 import kwire_cli
 from kit.commands import ROOT, json_of
@@ -73,19 +76,25 @@ def all_findings(*words):
     return _findings(words, tuple(Path(word).stat().st_mtime_ns for word in words if Path(word).exists()))
 
 
-def sample_findings(name):
-    """Return the findings in a sample, as JSON rows."""
-    return all_findings(SAMPLES / name)
-
-
-def first(name, code=None):
-    """Return the first finding in a sample, or the first with a code: its code, severity, subject, text and frames."""
-    row = next(row for row in sample_findings(name) if code in {None, row["code"]})
-    frames = [place.get("frame", place.get("line")) for place in row["evidence"]]
-    return row["code"], row["severity"], row["subject"], row["text"], frames
+def sample_findings(name, *codes):
+    """Return what rules with these codes find in a sample, as JSON rows."""
+    return diagnosed(SAMPLES / name, of=codes)
 
 
 # Findings of rules that are queries, in calls that a test makes up.
+
+FEW = ("AUTHORIZATION_FAILED", "GROUP_REBALANCE_LOOP", "HANGING_TRANSACTION", "OLD_CLIENT", "REBALANCE")
+
+
+@contextmanager
+def few_rules():
+    """Let a diagnosis ask a few rules. All of them take half a second, and tests/questions asks each of them."""
+    few = [RULES[code] for code in FEW]
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("analysis.diagnosis.diagnosis.query_rules", "cli.diagnose.rules"):
+            patch.setattr(f"kwire_cli.{name}", lambda: few)
+        yield
+
 
 CATALOG = kwire_cli.catalog()
 
@@ -147,12 +156,21 @@ def fill(tables, calls, connections=(), batches=()):
 
 def found(code, calls, connections=(), batches=()):
     """Return the severity, subject, text and frames of what a rule finds in calls."""
-    rule = RULES[code]
-    tables = Tables(Redaction(CATALOG), [rule.query])
+    return found_by_each([code], calls, connections, batches)[code]
+
+
+def found_by_each(codes, calls, connections=(), batches=()):
+    """Return what each of some rules finds in calls, by the codes of the rules."""
+    tables = Tables(Redaction(CATALOG), [RULES[code].query for code in codes])
+    found = {}
     try:
         fill(tables, calls, connections, batches)
-        rows = sorted(query_findings(tables, [rule]), key=lambda row: -row.weight)
-        return [(row.severity, row.subject, row.text, [place["frame"] for place in row.places]) for row in rows]
+        for code in codes:
+            rows = sorted(query_findings(tables, [RULES[code]]), key=lambda row: -row.weight)
+            found[code] = [
+                (row.severity, row.subject, row.text, [place["frame"] for place in row.places]) for row in rows
+            ]
+        return found
     finally:
         tables.close()
 
@@ -220,19 +238,27 @@ OF_VERSIONS = {
 OF_PACKETS = {"CUT_SHORT", "DUPLICATED_PACKETS", "LOST_PACKETS", "ONE_SIDE_ONLY", "RETRANSMISSIONS", "ZERO_WINDOW"}
 
 
-def diagnosed(*arguments, severity="info"):
-    """The findings about connections, versions and captures in these inputs that are so severe, as rows."""
+@lru_cache(maxsize=64)
+def _asked_rules(words, of):
+    return rows(subjects(*words, connections=True), of)
+
+
+def diagnosed(*paths, severity="info", of=frozenset(CODES)):
+    """The findings of rules about connections, versions and captures that are so severe in these inputs, as rows.
+
+    Only these rules are asked: all of them take half a second. `of` are their codes.
+    """
     shown = SEVERITIES[: SEVERITIES.index(severity) + 1]
-    return [row for row in all_findings(*arguments) if row["code"] in CODES and row["severity"] in shown]
+    return [row for row in _asked_rules(paths, frozenset(of)) if row["severity"] in shown]
 
 
-def texts(*arguments, severity="info"):
+def texts(*paths, **how):
     """The findings as triples of code, subject and text."""
-    return [(row["code"], row["subject"], row["text"]) for row in diagnosed(*arguments, severity=severity)]
+    return [(row["code"], row["subject"], row["text"]) for row in diagnosed(*paths, **how)]
 
 
-def codes(*arguments, severity="info"):
-    return [row["code"] for row in diagnosed(*arguments, severity=severity)]
+def codes(*paths, **how):
+    return [row["code"] for row in diagnosed(*paths, **how)]
 
 
 def frames(rows, code):
@@ -282,15 +308,17 @@ def asked(fold, given):
     return fold
 
 
-def rows(given):
-    """Return the findings in subjects, as JSON rows."""
-    return answer_document(asked(Diagnosis(Redaction(CATALOG)), given).answer())["tables"]["findings"]
+def rows(given, of=None):
+    """Return the findings in subjects as JSON rows: those of all rules, or of rules with these codes."""
+    queries = [rule for code, rule in RULES.items() if of is None or code in of]
+    found = answer_document(asked(Diagnosis(Redaction(CATALOG), queries), given).answer())["tables"]["findings"]
+    return [row for row in found if of is None or row["code"] in of]
 
 
 def found_in(rule, given):
     """Return the severity, the code and the subject of what one rule finds in subjects."""
     own = {kind.code for kind in rule.KINDS}
-    return [(row["severity"], row["code"], row["subject"]) for row in rows(given) if row["code"] in own]
+    return [(row["severity"], row["code"], row["subject"]) for row in rows(given, own)]
 
 
 def exchanges(*bodies, client="c"):

@@ -1,7 +1,7 @@
 """Logins that brokers refuse, and logins out of place."""
 
 import pytest
-from kit.calls import REAL, MadeCall, diagnosed, found
+from kit.calls import REAL, MadeCall, diagnosed, found_by_each
 
 PLAIN = {"mechanism": "PLAIN"}
 BAD = {"errorMessage": "Authentication failed: Invalid username or password"}
@@ -41,4 +41,4 @@ def test_a_raw_token_without_a_handshake():
 )
 def test_each_refused_login_is_of_one_kind(code, calls):
     kinds = ["AUTHENTICATION_FAILED", "REAUTHENTICATION_FAILED", "SASL_MECHANISM_REFUSED", "SASL_NOT_EXPECTED"]
-    assert [kind for kind in kinds if found(kind, calls)] == [code]
+    assert [kind for kind, rows in found_by_each(kinds, calls).items() if rows] == [code]

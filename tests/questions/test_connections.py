@@ -122,7 +122,7 @@ def test_a_reset_after_a_long_pause(tmp_path):
         return [*kept, late, reset]
 
     made = rewritten(INCIDENTS / "throttled.pcap", tmp_path / "forgotten.pcap", forgotten)
-    (row,) = [row for row in diagnosed(made) if row["code"] == "STALE_CONNECTION"]
+    (row,) = diagnosed(made, of=("STALE_CONNECTION",))
     assert row["severity"] == "warning"
     assert "reset 1 connection at" in row["text"]
     assert row["text"].endswith("s after the call before")

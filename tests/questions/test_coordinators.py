@@ -1,7 +1,7 @@
 """Coordinators that are not found."""
 
 import pytest
-from kit.calls import MadeCall, exchanges, first, found, rows
+from kit.calls import MadeCall, exchanges, found_by_each, rows, sample_findings
 
 CODES = ("COORDINATOR_NOT_FOUND", "COORDINATOR_LATE")
 
@@ -12,7 +12,7 @@ def lost(at, api="FindCoordinator", error="COORDINATOR_NOT_AVAILABLE", **request
 
 def both(calls):
     """Return the code, the severity and the text of findings of both rules."""
-    return [(code, row[0], row[2]) for code in CODES for row in found(code, calls)]
+    return [(code, row[0], row[2]) for code, rows in found_by_each(CODES, calls).items() for row in rows]
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,14 @@ def test_a_producer_without_a_transactional_id_has_no_coordinator():
 
 
 def test_the_first_request_of_a_new_cluster():
-    code, severity, subject, text, _ = first("incidents/strimzi-broker.log")
-    assert (code, severity, subject) == ("COORDINATOR_LATE", "info", "client packing")
-    assert text == (
+    (row,) = sample_findings("incidents/strimzi-broker.log", *CODES)
+    assert (row["code"], row["severity"], row["subject"]) == ("COORDINATOR_LATE", "info", "client packing")
+    assert row["text"] == (
         "1 answer (FindCoordinator) for packing: COORDINATOR_NOT_AVAILABLE; the coordinator answered afterwards"
     )
 
 
 def test_a_request_log_names_groups_too():
     beat = {"groupId": "billing", "generationId": 1, "memberId": "m"}
-    (row,) = rows(exchanges(("Heartbeat", 0, beat, {"errorCode": 16}, 1)))
+    (row,) = rows(exchanges(("Heartbeat", 0, beat, {"errorCode": 16}, 1)), CODES)
     assert (row["code"], row["text"]) == ("COORDINATOR_LATE", "1 answer (Heartbeat) for billing: NOT_COORDINATOR")

@@ -23,8 +23,7 @@ def test_waits_for_bytes(wait, took, size, levels):
 
 
 def test_an_open_transaction_holds_committed_reads_back():
-    rows = {row["code"]: row for row in sample_findings("incidents/hanging-transaction.pcap")}
-    row = rows["EMPTY_FETCHES"]
+    (row,) = sample_findings("incidents/hanging-transaction.pcap", "EMPTY_FETCHES")
     assert (row["severity"], row["command"]) == ("info", "transactions")
     assert row["text"] == (
         "12 empty answers in 5.9 s at offset 2 of payments-0, whose high watermark is 9: an open transaction holds "

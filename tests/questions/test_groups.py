@@ -1,6 +1,5 @@
 """Findings about groups: what is one, what is none, and that parts and hostile bodies make no difference."""
 
-import pytest
 from kit.calls import CATALOG, ORDERS_0, ORDERS_1, asked, beat, call, join, leave, sample_findings, sync
 
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
@@ -89,9 +88,8 @@ def test_a_group_of_one_that_restarts_forms_again_and_again():
 
 
 def test_workers_of_connect_that_join_by_themselves_are_no_loop_and_get_no_advice_for_consumers():
-    rows = sample_findings("incidents/connect-workers.pcapng.gz")
-    assert [(row["severity"], row["code"]) for row in rows] == [("info", "REBALANCE")]
-    (row,) = rows
+    (row,) = sample_findings("incidents/connect-workers.pcapng.gz", *OF_GROUPS)
+    assert (row["severity"], row["code"]) == ("info", "REBALANCE")
     assert row["text"] == "8 rebalances; the longest took 2.9 s: connect-worker joins again by itself"
     assert "consumer" not in row["meaning"] + row["advice"]
 
@@ -140,49 +138,11 @@ def test_other_statuses_of_a_streams_group_say_nothing_about_topics():
     assert findings_of(call("StreamsGroupHeartbeat", 1, {"memberId": "s", "memberEpoch": 0}, body)) == {}
 
 
-def found_in(name):
-    rows = sample_findings(f"incidents/{name}.pcap")
-    return [(row["severity"], row["code"], row["subject"], row["text"]) for row in rows]
-
-
-def test_an_update_to_an_assignor_that_the_group_does_not_have():
-    """The client was in the group before, with the assignor that it had then."""
-    *kind, text = found_in("assignors")[0]
-    assert kind == ["error", "GROUP_JOIN_REFUSED", "group payment-workers"]
-    assert text == (
-        "worker-2 is refused with INCONSISTENT_GROUP_PROTOCOL 5 times at JoinGroup with cooperative-sticky; "
-        "the group has range"
-    )
-
-
-def test_topics_of_a_streams_group_with_different_numbers_of_partitions():
-    *kind, text = found_in("streams-partitions")[0]
-    assert kind == ["warning", "STREAMS_GROUP_NOT_READY", "group settlement"]
-    assert text == (
-        "the coordinator says INCORRECTLY_PARTITIONED_TOPICS: Following topics do not have the same number of "
-        "partitions: [{orders=2, payments=3}]"
-    )
-
-
-def test_a_source_topic_of_a_streams_group_that_is_missing():
-    """The topic is the cause, and comes first."""
-    topic, group = found_in("streams-missing")[:2]
-    assert topic[1] == "UNKNOWN_TOPIC_LOOP"
-    assert topic[3].endswith("UNKNOWN_TOPIC_OR_PARTITION for payments")
-    assert group == (
-        "warning", "STREAMS_GROUP_NOT_READY", "group settlement",
-        "the coordinator says MISSING_SOURCE_TOPICS: Source topics payments are missing",
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("value", [None, 1, "x", [], {}, [None], [{"memberId": []}], True])
-def test_hostile_bodies_find_nothing(value):
+def test_hostile_bodies_find_nothing():
     keys = ("memberId", "members", "generationId", "memberEpoch", "topicPartitions", "assignment", "status", "topics")
-    body = dict.fromkeys(keys, value)
-    calls = [
-        call(api, second, body, body if second % 2 else None)
-        for second, api in enumerate(
-            ("JoinGroup", "SyncGroup", "LeaveGroup", "Heartbeat", "ConsumerGroupHeartbeat") * 2
-        )
-    ]
+    apis = ("JoinGroup", "SyncGroup", "LeaveGroup", "Heartbeat", "ConsumerGroupHeartbeat") * 2
+    calls = []
+    for value in (None, 1, "x", [], {}, [None], [{"memberId": []}], True):
+        body = dict.fromkeys(keys, value)
+        calls += [call(api, second, body, body if second % 2 else None) for second, api in enumerate(apis)]
     assert not [finding for finding in findings_of(*calls).values() if finding.level == "error"]

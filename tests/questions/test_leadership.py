@@ -1,7 +1,7 @@
 """Partitions that a broker does not lead, and brokers with one address."""
 
 import pytest
-from kit.calls import MadeCall, first, found, sample_findings
+from kit.calls import MadeCall, found, sample_findings
 
 
 def refused(at, code=6, name="NOT_LEADER_OR_FOLLOWER", leader=2, **call):
@@ -15,13 +15,9 @@ def metadata(*brokers, at=0.0):
     return MadeCall("Metadata", {}, body, at=at)
 
 
-def test_brokers_behind_one_address_are_the_cause():
-    code, severity, subject, text, frames = first("incidents/not-leader.pcap")
-    assert (code, severity, subject) == ("ALL_BROKERS_ONE_ADDRESS", "error", "address 127.0.0.1:29092")
-    assert text == "3 of 3 brokers (1, 2, 3) have the address 127.0.0.1:29092 in 4 Metadata responses"
-    assert frames == [4, 20, 28, 34]
-    loop = sample_findings("incidents/not-leader.pcap")[1]
-    assert (loop["code"], loop["severity"]) == ("LEADERSHIP_LOOP", "warning")
+def test_brokers_behind_one_address_are_the_cause_of_a_loop():
+    (loop,) = sample_findings("incidents/not-leader.pcap", "LEADERSHIP_LOOP")
+    assert loop["severity"] == "warning"
     assert loop["text"] == (
         "127.0.0.1:29092 refused orders-0, orders-2 8 times in 2.4 s: NOT_LEADER_OR_FOLLOWER; it named 2, 3 as leader"
     )

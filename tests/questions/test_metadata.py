@@ -1,7 +1,7 @@
 """Topics that do not exist, and clients that ask for Metadata too often."""
 
 import pytest
-from kit.calls import MadeCall, first, found
+from kit.calls import MadeCall, found, sample_findings
 
 
 def metadata(at, *topics, who="mailer"):
@@ -11,10 +11,10 @@ def metadata(at, *topics, who="mailer"):
 
 
 def test_a_misspelt_topic_is_the_cause():
-    code, severity, subject, text, frames = first("incidents/any.pcap")
-    assert (code, severity, subject) == ("UNKNOWN_TOPIC_LOOP", "warning", "client mailer")
-    assert text == "4 answers (Metadata) in 314 ms: UNKNOWN_TOPIC_OR_PARTITION for order; is orders meant?"
-    assert frames == [64, 70, 72, 74]
+    (row,) = sample_findings("incidents/any.pcap", "UNKNOWN_TOPIC_LOOP")
+    assert (row["severity"], row["subject"]) == ("warning", "client mailer")
+    assert row["text"] == "4 answers (Metadata) in 314 ms: UNKNOWN_TOPIC_OR_PARTITION for order; is orders meant?"
+    assert [place["frame"] for place in row["evidence"]] == [64, 70, 72, 74]
 
 
 def test_a_new_topic_is_unknown_for_a_moment():

@@ -1,11 +1,10 @@
 """Rules that a user writes: the one in docs/findings.md works, and a rule reads tables and nothing else."""
 
-import json
 import re
 
 import pytest
 from kit.calls import CATALOG, asked, subjects
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, json_of
 
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.errors import InputError
@@ -28,9 +27,10 @@ def write_rule(folder, **more):
     return folder
 
 
+@pytest.mark.usefixtures("few_rules")
 def test_the_rule_of_the_page_finds_something(tmp_path):
-    done = kwire("diagnose", CAPTURE, "--rules", write_rule(tmp_path), "--format", "json")
-    rows = [row for row in json.loads(done.out)["tables"]["findings"] if row["code"] == "LARGE_RESPONSES"]
+    found = json_of("diagnose", CAPTURE, "--rules", write_rule(tmp_path))["tables"]["findings"]
+    rows = [row for row in found if row["code"] == "LARGE_RESPONSES"]
     assert {(row["severity"], row["subject"]) for row in rows} == {("info", "client counter"), ("info", "client site")}
     assert all(re.fullmatch(r"\w+ responses of up to [\d.]+ (bytes|kB)", row["text"]) for row in rows)
     assert len(rows[0]["evidence"]) <= 10

@@ -47,7 +47,7 @@ def test_packets_that_the_capture_lost(tmp_path):
         return [packet for packet in there if packet.number != answers[len(answers) // 2]]
 
     made = rewritten(BUSY, tmp_path / "lossy.pcap", lossy)
-    (row,) = [row for row in diagnosed(made) if row["code"] == "LOST_PACKETS"]
+    (row,) = diagnosed(made, of=("LOST_PACKETS",))
     assert row["subject"] == "the capture"
     assert row["text"].endswith("missing in 1 connection")
 
@@ -71,7 +71,7 @@ def test_packets_that_were_cut_short(tmp_path):
         return [packet._replace(data=packet.data[:200], wire_length=len(packet.data)) for packet in there]
 
     made = rewritten(BUSY, tmp_path / "cut.pcap", cut)
-    (row,) = [row for row in diagnosed(made) if row["code"] == "CUT_SHORT"]
+    (row,) = diagnosed(made, of=("CUT_SHORT",))
     assert "cut off packets of" in row["text"]
     assert "LOST_PACKETS" not in codes(made)
 
@@ -98,7 +98,7 @@ def test_one_direction(tmp_path):
 
     for to_broker, side, other in ((True, "client", "broker"), (False, "broker", "client")):
         made = rewritten(BUSY, tmp_path / f"{side}.pcap", half(to_broker))
-        (finding,) = [row for row in texts(made) if row[0] == "ONE_SIDE_ONLY"]
+        (finding,) = texts(made, of=("ONE_SIDE_ONLY",))
         assert finding[2].endswith(f"only the {side}'s packets are there, not the {other}'s")
         assert not {"CONNECTION_REFUSED", "NO_ANSWER", "LOST_PACKETS"} & set(codes(made))
 
@@ -153,7 +153,7 @@ def test_responses_before_their_requests(tmp_path):
         ]
 
     made = rewritten(BUSY, tmp_path / "behind.pcap", behind)
-    (row,) = [row for row in diagnosed(made) if row["code"] == "CLOCKS_DISAGREE"]
+    (row,) = diagnosed(made, of=("CLOCKS_DISAGREE",))
     assert row["severity"] == "warning"
     assert row["text"].endswith(" earlier than the request, by up to 998 ms")
 
@@ -165,7 +165,7 @@ def test_a_clock_that_was_set_back_by_an_hour(tmp_path):
         return [packet._replace(time=packet.time - 3600 * SECOND * (packet.number > 12)) for packet in there]
 
     made = rewritten(BUSY, tmp_path / "back.pcap", back)
-    (row,) = [row for row in diagnosed(made) if row["code"] == "CLOCKS_DISAGREE"]
+    (row,) = diagnosed(made, of=("CLOCKS_DISAGREE",))
     assert row["text"] == "1 response earlier than the request, by up to 1 h"
 
 
@@ -178,5 +178,5 @@ def test_two_capture_points_whose_clocks_differ(tmp_path):
             lambda there, late=late: [packet._replace(time=packet.time + late) for packet in there],
         )
     files = [tmp_path / name / "traffic.pcap" for name in ("client", "broker")]
-    (finding,) = [row for row in texts(*files) if row[0] == "CLOCKS_DISAGREE"]
+    (finding,) = texts(*files, of=("CLOCKS_DISAGREE",))
     assert finding[2].startswith("4 connections of both begin 7.0 s earlier in ")

@@ -6,7 +6,7 @@ import re
 from functools import cache
 
 import pytest
-from kit.calls import INCIDENTS, OF_PACKETS, OF_VERSIONS, REAL, all_findings, codes
+from kit.calls import INCIDENTS, OF_PACKETS, OF_VERSIONS, REAL, all_findings, codes, rows, subjects
 from kit.commands import BLOCK, ROOT, slow
 
 from kwire_cli.errors import InputError
@@ -35,11 +35,11 @@ def finds(rule, path):
     """Whether a rule finds something in a sample: by the cookbook, whose commands print what it says
     (tests/test_pages.py), or where its severities are not all shown there by a diagnosis.
     """
-    least, codes = cookbook().get(path, ("error", ()))
+    least, shown = cookbook().get(path, ("error", ()))
     levels = SEVERITIES[: SEVERITIES.index(least) + 1]
-    if rule.code in codes or (path in cookbook() and {rule.severity, *rule.severity_when} <= {*levels}):
-        return rule.code in codes
-    return rule.code in {row["code"] for row in all_findings(ROOT / path)}
+    if rule.code in shown or (path in cookbook() and {rule.severity, *rule.severity_when} <= {*levels}):
+        return rule.code in shown
+    return rule.code in codes(ROOT / path, of={rule.code})
 
 
 @pytest.mark.parametrize(
@@ -80,8 +80,8 @@ def test_no_alarm_on_connections_in_other_incidents(name):
 
 def test_healthy_groups_have_no_finding():
     for name in ("kafka-python-4.4.0.pcapng", "ipv6.pcap", "midstream.pcap"):
-        found = all_findings(ROOT / "samples" / "captures" / name)
-        assert not [row for row in found if row["subject"].startswith("group ")], name
+        of_groups = {code for code, rule in RULES.items() if rule.subject.startswith("group ")}
+        assert rows(subjects(ROOT / "samples" / "captures" / name), of_groups) == [], name
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 from kit.calls import INCIDENTS, SAMPLES, all_findings, codes, diagnosed, rewritten
-from kit.commands import json_of
+from kit.commands import json_of, slow
 
 from kwire_cli.source.packets.segments import Segments
 
@@ -23,7 +23,7 @@ def test_tls_on_both_sides_is_only_dark():
     assert "client random" not in row["text"]
     (row,) = all_findings(SAMPLES / "tls" / "broker.pcapng")
     assert row["text"] == "10 connections with 49.4 kB: there is no key log for it"
-    assert diagnosed(SAMPLES / "tls" / "broker.pcapng", "--tls-keylog", SAMPLES / "tls" / "broker.keys") == []
+    assert all_findings(SAMPLES / "tls" / "broker.pcapng", "--tls-keylog", SAMPLES / "tls" / "broker.keys") == ()
 
 
 def test_tls_of_a_broker_alone_is_no_alert(tmp_path):
@@ -40,7 +40,7 @@ def test_tls_of_a_broker_alone_is_no_alert(tmp_path):
 
 def test_a_certificate_that_the_client_does_not_trust():
     path = INCIDENTS / "untrusted.pcap"
-    (row,) = diagnosed(path, "--tls-keylog", INCIDENTS / "untrusted.keys")
+    (row,) = all_findings(path, "--tls-keylog", INCIDENTS / "untrusted.keys")
     assert (row["code"], row["severity"], row["subject"]) == ("CERTIFICATE", "error", "broker 127.0.0.1:29092")
     assert row["text"] == (
         "3 connections of 127.0.0.1 to 127.0.0.1:29092 ended in the handshake: 3 with unknown_ca from the client"
@@ -57,7 +57,7 @@ def test_an_alert_about_a_certificate_that_cannot_be_read(monkeypatch):
     assert row["text"].startswith("1 connection of 127.0.0.1 to 127.0.0.1:25391")
 
 
-@pytest.mark.parametrize("name", ["java-tls", "librdkafka-tls"])
+@pytest.mark.parametrize("name", ["java-tls", slow("librdkafka-tls")])
 def test_tls_that_works(name):
     keys = ("--tls-keylog", INCIDENTS / f"{name}.keys")
     for more in (), keys:

@@ -52,7 +52,7 @@ def fetch(second, stable, high, partition=0, isolation=1, session=0, silent=Fals
 
 
 def found(given, codes=frozenset(OWN)):
-    return [(row["severity"], row["code"], row["subject"]) for row in rows(given) if row["code"] in codes]
+    return [(row["severity"], row["code"], row["subject"]) for row in rows(given, codes)]
 
 
 def of(*bodies):
@@ -128,8 +128,7 @@ def test_aborted_transactions(aborted, committed, severity):
 
 def test_transactions_of_traffic_and_logs_are_counted_separately():
     one, two = (subjects(INCIDENTS / name) for name in ("fenced-producer.pcap", "fenced-producer"))
-    texts = [row["text"] for row in rows([*one, *two]) if row["code"] == "ABORTED_TRANSACTIONS"]
-    assert texts == [
+    assert [row["text"] for row in rows([*one, *two], {"ABORTED_TRANSACTIONS"})] == [
         "1 of 3 transactions aborted",
         "1 of 3 transactions aborted: 1 by InitProducerId of a new instance",
     ]
@@ -139,7 +138,7 @@ def test_an_open_transaction_at_the_end():
     assert of(init(0), add(1)) == [("info", "OPEN_TRANSACTION", "transactional id t")]
 
 
-@pytest.mark.parametrize("number", [3, LEAST_WAITS - 1, LEAST_WAITS])
+@pytest.mark.parametrize("number", [LEAST_WAITS - 1, LEAST_WAITS])
 def test_a_few_refused_requests_are_no_loop(number):
     waits = [add(2 + at, error=51) for at in range(number)]
     loop = [("warning", "CONCURRENT_TRANSACTIONS_LOOP", "transactional id t")] if number == LEAST_WAITS else []

@@ -1,7 +1,7 @@
 """Versions that brokers refuse, that the next release refuses, and bytes that Kafka's clients would not write."""
 
 import pytest
-from kit.calls import INCIDENTS, OF_VERSIONS, REAL, SAMPLES, MadeCall, diagnosed, found, sample_findings, texts
+from kit.calls import INCIDENTS, OF_VERSIONS, REAL, SAMPLES, MadeCall, all_findings, diagnosed, found, texts
 from kit.traffic import SECOND, body_of, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli as kwire
@@ -11,7 +11,7 @@ from kwire_cli.structs.network import ACK, SYN
 
 def of_versions(path):
     """Return what is found about versions, and about bytes that do not fit them."""
-    return [text for text in texts(path) if text[0] in OF_VERSIONS]
+    return texts(path, of=OF_VERSIONS)
 
 
 def test_an_old_client():
@@ -23,9 +23,9 @@ def test_an_old_client():
 
 
 def test_old_clients_of_a_request_log():
-    rows = diagnosed(SAMPLES / "request-logs" / "kafka-request.log", severity="warning")
-    assert {row["code"] for row in rows} >= {"OLD_CLIENT"}
-    assert all("line" in place for row in rows if row["code"] == "OLD_CLIENT" for place in row["evidence"])
+    rows = diagnosed(SAMPLES / "request-logs" / "kafka-request.log", of=("OLD_CLIENT",))
+    assert rows
+    assert all("line" in place for row in rows for place in row["evidence"])
 
 
 @pytest.mark.shared
@@ -38,8 +38,7 @@ def test_versions_that_clients_and_brokers_agree_on():
             "127.0.0.1:19392 refused 31 requests ApiVersions 5; the broker offers 0 to 4",
         )
     ]
-    rows = diagnosed(REAL / "sweep44-broker" / "capture.pcapng", severity="error")
-    (row,) = [row for row in rows if row["code"] == "UNSUPPORTED_VERSION"]
+    (row,) = diagnosed(REAL / "sweep44-broker" / "capture.pcapng", of=("UNSUPPORTED_VERSION",))
     assert row["text"] == (
         "127.0.0.1:19092 refused 1 request StreamsGroupTopologyDescriptionUpdate 0: "
         "The broker has no streams group topology description plugin configured."
@@ -56,7 +55,7 @@ def test_the_four_bytes_of_librdkafka(tmp_path):
     ]
     made = tmp_path / "rdkafka.pcap"
     made.write_bytes(pcap_file([packet(data, n, time=n * SECOND) for n, data in enumerate(opening, 1)]))
-    (finding,) = [row for row in texts(made) if row[0] == "ODD_CLIENT_BYTES"]
+    (finding,) = texts(made, of=("ODD_CLIENT_BYTES",))
     assert finding[1] == "software rdkafka"
     assert finding[2].startswith("1 request ApiVersions 0 with EXTRA_HEADER_BYTES")
 
@@ -78,7 +77,7 @@ def below(*calls):
 
 def test_bytes_behind_some_requests():
     """librdkafka leaves three bytes behind each Metadata 13 that asks for all topics."""
-    (row,) = [row for row in diagnosed(INCIDENTS / "metadata-storm.pcap") if row["code"] == "ODD_CLIENT_BYTES"]
+    (row,) = diagnosed(INCIDENTS / "metadata-storm.pcap", of=("ODD_CLIENT_BYTES",))
     assert row["text"] == (
         "41 requests Metadata 13 with TRAILING_BYTES: bytes after the end of the message; "
         "Kafka's request parsers ignore them"
@@ -122,8 +121,7 @@ def test_a_response_in_the_form_of_another_version_feeds_no_other_rule():
         ),
         ("OLD_CLIENT", "client app", "Kafka 4.4 refuses Fetch 1 (it accepts 4-18)"),
     ]
-    codes = {row["code"] for row in sample_findings("incidents/fetch0-answers-fetch1.pcap")}
-    assert codes == {"UNREADABLE_RESPONSE", "OLD_CLIENT"}
+    assert {row["code"] for row in all_findings(path)} == {"UNREADABLE_RESPONSE", "OLD_CLIENT"}
 
 
 def old(*calls, opened=True):
@@ -156,5 +154,5 @@ def test_a_tag_that_the_version_does_not_have_is_refused(tmp_path):
             ethernet(ipv4(tcp(frame, sequence=1000, acknowledgment=0, flags=ACK))),
         ]
         made.write_bytes(pcap_file([packet(data, n, time=n * SECOND) for n, data in enumerate(segments, 1)]))
-        found = [(row["code"], row["severity"]) for row in diagnosed(made)]
-        assert [row for row in found if row[0] in {"UNREADABLE_REQUEST", "ODD_CLIENT_BYTES"}] == expected
+        rows = diagnosed(made, of=("UNREADABLE_REQUEST", "ODD_CLIENT_BYTES"))
+        assert [(row["code"], row["severity"]) for row in rows] == expected

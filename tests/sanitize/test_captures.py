@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 from kit import traffic as make
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, kwire, slow
 from sanitize.test_damaged_captures import DAMAGE, damaged
 
 from kwire_cli.message.decoded import record_sets
@@ -200,9 +200,11 @@ def test_equal_names_stay_equal(rewritten):
     assert len(pairs) > 3
 
 
-@pytest.mark.parametrize("how", DAMAGE)
-def test_nothing_that_is_said_is_left_of_damaged_captures(how, sanitized):
+@pytest.mark.parametrize("turn", [0, *map(slow, range(1, len(DAMAGE)))])
+def test_nothing_that_is_said_is_left_of_damaged_captures(turn, sanitized):
+    """Each capture with one damage, which is another one in each turn."""
     for number, path in enumerate(each for each in SAMPLES if each.parent.name == "captures"):
+        how = [*DAMAGE][(number + turn) % len(DAMAGE)]
         dice, data = random.Random(number), bytearray(damaged(path, how, 1))
         for _ in range(20):  # in any header too
             data[dice.randrange(24, len(data))] ^= 1 << dice.randrange(8)

@@ -58,7 +58,7 @@ def damaged(rng, data):
 def test_a_damaged_segment_keeps_its_structure(path):
     topic, rng = path.parent.name.rpartition("-")[0], random.Random(path.parent.name)
     data = path.read_bytes()[:20_000]
-    for _ in range(40):
+    for _ in range(15):
         before = damaged(rng, data)
         after = sanitized(before, topic)
         assert len(after) == len(before)

@@ -10,7 +10,8 @@ import kwire_cli
 from kwire_cli.answer import Column, Table
 from kwire_cli.tui.answer_rows import detail_of, frames_of, shown_columns
 
-REBALANCING = ROOT / "samples/incidents/rebalancing.pcap"
+pytestmark = pytest.mark.usefixtures("few_rules")
+
 PERMISSIONS = ROOT / "samples/incidents/permissions.pcap"
 LOG = ROOT / "samples/segments/__consumer_offsets-0/00000000000000000000.log"
 
@@ -43,6 +44,7 @@ async def test_a_finding_leads_to_its_frames(pilot):
     assert browsed.filter_text
 
 
+@pytest.mark.slow
 @on_screen(PERMISSIONS)
 async def test_errors_one_after_another(pilot):
     app = pilot.app
@@ -62,6 +64,7 @@ async def test_errors_one_after_another(pilot):
     assert (browsed.view, browsed.rows.number) == (0, failed[0])
 
 
+@pytest.mark.slow
 @on_screen(PERMISSIONS)
 async def test_rows_are_sorted_and_the_cursor_stays(pilot):
     app = pilot.app
@@ -76,9 +79,10 @@ async def test_rows_are_sorted_and_the_cursor_stays(pilot):
     assert answers.order == [*range(len(table.rows))]
 
 
-@on_screen(REBALANCING)
-async def test_an_answer_has_several_tables(pilot):
+@on_screen(LOG)
+async def test_an_answer_has_several_tables_and_a_log_fewer_views(pilot):
     await press(pilot, "3")
+    assert "old-group-grp09" in screen(pilot.app)
     answers = browser(pilot.app).answers
     names = [table.name for table in answers.tables]
     assert names == ["groups", "events", "members", "assignments"]
@@ -86,6 +90,8 @@ async def test_an_answer_has_several_tables(pilot):
         await press(pilot, "t")
         assert answers.tables[answers.table].name == name
         assert answers.row == next(iter(answers.tables[answers.table].rows))
+    await press(pilot, "6")
+    assert [note.message for note in pilot.app._notifications] == ["the views are 1 to 3: Batches, Findings, Groups"]
 
 
 @on_screen(PERMISSIONS)
@@ -96,14 +102,6 @@ async def test_views_that_there_are_not(pilot):
     await press(pilot, "enter", "w")
     said = [note.message for note in app._notifications]
     assert said == ["this row names no frame", "mark frames with m, or choose frames with /, first"]
-
-
-@on_screen(LOG)
-async def test_a_log_has_fewer_views(pilot):
-    await press(pilot, "3")
-    assert "old-group-grp09" in screen(pilot.app)
-    await press(pilot, "6")
-    assert [note.message for note in pilot.app._notifications] == ["the views are 1 to 3: Batches, Findings, Groups"]
 
 
 def test_a_question_without_an_answer_says_why(tmp_path):

@@ -1,5 +1,6 @@
 """Files that grow, folders, and the order of the list."""
 
+import pytest
 from kit.captures import packet_of
 from kit.commands import ROOT
 from kit.logs import batch, record
@@ -10,7 +11,6 @@ from kwire_cli.cli.tui import files_of
 from kwire_cli.tui.app import Folder
 
 CAPTURE = ROOT / "samples/captures/kafka-python-4.4.0.pcapng"
-SEGMENTS = ROOT / "samples/segments"
 
 
 async def grown(pilot, count):
@@ -146,6 +146,7 @@ async def test_the_next_error_while_the_list_is_sorted(pilot):
     assert browsed.rows.cursor == lines[0]
 
 
+@pytest.mark.slow
 @on_screen(CAPTURE)
 async def test_a_prompt_over_an_answer_returns_to_it(pilot):
     await press(pilot, "m", "3", "w", "escape")

@@ -97,6 +97,7 @@ def test_nothing_from_the_bytes_reaches_the_terminal_as_more_than_text(size, tmp
     run(steps())
 
 
+@pytest.mark.slow
 def test_a_file_name_and_a_filter_are_only_text(tmp_path):
     file = write_hostile_capture(tmp_path / "[bold]\x1b[2J.pcap")
 

@@ -122,6 +122,7 @@ def test_a_log_does_not_differ_from_itself_and_has_no_sizes():
     assert any(row["aLatencyP50Seconds"] for row in found["tables"]["costs"])
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_a_capture_and_a_log_of_the_same_traffic_agree_but_for_batches_and_sizes():
     folder = ROOT.parent / "shared" / "real" / "own" / "captures" / "client-franz-go"
@@ -248,6 +249,7 @@ def test_all_connections_are_a_brokers_if_its_node_id_is_the_client_id():
     assert (found.broker_requests, found.clients("all")) == (2, {})
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_clients_that_say_no_software_are_compared_with_those_of_another_one():
     folder = ROOT.parent / "shared" / "defects" / "questions"

@@ -1,6 +1,6 @@
 import pytest
 from hypothesis import given, strategies as st
-from kit.commands import examples
+from kit.commands import examples, slow
 from kit.messages import definition, sample, shared, values
 
 import kwire_cli as kwire
@@ -272,7 +272,7 @@ def test_sums_compare_like_with_like():
 
 @pytest.mark.parametrize(
     ("message", "version"),
-    [("MetadataResponse", 12), ("FetchResponse", 16), ("CreateTopicsResponse", 7), ("OffsetFetchResponse", 5)],
+    [("MetadataResponse", 12), slow("FetchResponse", 16), ("CreateTopicsResponse", 7), ("OffsetFetchResponse", 5)],
 )
 @given(data=st.data())
 @examples(10)

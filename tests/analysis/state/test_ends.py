@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.commands import ROOT, examples
+from kit.commands import ROOT, examples, slow
 
 from kwire_cli.analysis.state.ends import ends_of
 from kwire_cli.records.batch import Batch
@@ -65,7 +65,7 @@ def test_ends_of_real_log_directories(name):
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("name", ["k44-clean", "k28-zk"])
+@pytest.mark.parametrize("name", [slow("k44-clean"), "k28-zk"])
 def test_batches_alone_say_the_same(tmp_path, name):
     for part in walk(REAL / name).partitions:
         there = ends_of(part)

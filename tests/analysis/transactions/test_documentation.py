@@ -1,10 +1,10 @@
-"""docs/transactions.md: its commands print what it says, and it names every column, event, finding and option."""
+"""docs/transactions.md names every column, event, finding and option."""
 
 import re
 from typing import get_args
 
 import pytest
-from kit.commands import EVERYWHERE, ROOT, hold_page, hold_table
+from kit.commands import EVERYWHERE, ROOT, hold_table
 
 from kwire_cli.analysis.diagnosis.batches import Batches
 from kwire_cli.analysis.transactions.model import What
@@ -14,11 +14,6 @@ from kwire_cli.cli.transactions import command
 from kwire_cli.questions.rule_files import rules
 
 PAGE = ROOT / "docs" / "transactions.md"
-
-
-def test_commands_print_what_the_page_says(monkeypatch, updating):
-    monkeypatch.chdir(ROOT)
-    hold_page(PAGE, updating)
 
 
 def test_the_page_names_all_columns_events_and_findings():

@@ -11,6 +11,8 @@ import kwire_cli as kwire
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.view.lines import is_hidden
 
+pytestmark = pytest.mark.usefixtures("few_rules")
+
 CAPTURE = ROOT / "samples/incidents/rebalancing.pcap"
 QUESTIONS = (kwire.summary, kwire.diagnose, kwire.stats, kwire.clients, kwire.groups, kwire.transactions,
              kwire.sequence, kwire.overhead)  # fmt: skip

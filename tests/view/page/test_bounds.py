@@ -12,6 +12,8 @@ from kit.views import Elements, bytes_of, elements_of, entries, rows_of
 
 from kwire_cli.view.page.shell import empty, library, page, script, style
 
+pytestmark = pytest.mark.usefixtures("few_rules")
+
 HOSTILE = "</script><script>document.title='run'</script><img src=x onerror=alert(1)><!--\u202e\x1b[31m"
 
 

@@ -38,6 +38,7 @@ def test_each_leaf_of_a_frame_is_a_row_with_its_place_and_path(file):
         assert bytes_of(entry["buffers"][0]) == bytes(frame.data[frame.start : frame.stop])
 
 
+@pytest.mark.usefixtures("few_rules")
 @pytest.mark.parametrize("file", [*FRAMES, *CAPTURES, *SEGMENTS], ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_every_byte_has_a_field_and_all_rows_lie_within_what_they_are_in(file):
     found = entries(file)

@@ -4,11 +4,14 @@ import json
 import re
 
 import pytest
+from kit.calls import few_rules
 from kit.commands import ROOT, json_of, kwire, refusal_of
 from kit.views import Elements, bytes_of, column, data_of, in_order, nodes_of, page_data, uncovered
 
 from kwire_cli.view.page import report as report_page
 from kwire_cli.view.page.details import Details
+
+pytestmark = pytest.mark.usefixtures("few_rules")
 
 CAPTURE = "samples/incidents/rebalancing.pcap"
 TRANSACTIONS = "samples/incidents/waiting-for-markers.pcap"
@@ -21,7 +24,7 @@ def _from_the_root(monkeypatch):
 
 @pytest.fixture(scope="module")
 def page():
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, few_rules():
         patch.chdir(ROOT)
         return kwire("report", CAPTURE).out
 
@@ -32,10 +35,10 @@ def data(page):
 
 
 def test_counts_and_percentiles_are_those_of_the_other_commands(data):
-    summary = json_of("summary", CAPTURE)
+    counted = json_of("stats", CAPTURE)["tables"]["api"]
     requests, errors, size, _, p99 = data["axis"]["total"]
     assert size == sum(json.loads(line)["size"] for line in kwire("decode", CAPTURE, "-f", "jsonl").out.splitlines())
-    assert requests == sum(row["requests"] for row in summary["tables"]["apis"]) == 166
+    assert requests == sum(row["requests"] for row in counted) == 166
     assert sum(count for _, counts in data["axis"]["apis"] for count in counts.values()) == requests
     assert sum(row[1] for row in data["axis"]["intervals"]) == requests
     assert errors == sum(bool(names) for names in column(data, "errors"))
@@ -76,10 +79,14 @@ def test_every_frame_is_in_one_row_with_its_fields_and_bytes(data):
     assert {uncovered(entry) for entry in data["entries"]} == {0}
 
 
-def test_spans_are_rebalances_transactions_and_stops(data):
+def test_rebalances_are_spans(data):
     spans = data["spans"]
     assert [span["kind"] for span in spans] == ["rebalance"] * 6
     assert all(span["from"] < span["to"] for span in spans)
+
+
+@pytest.mark.slow
+def test_transactions_and_stops_are_spans():
     transactions = data_of("report", TRANSACTIONS)
     assert {span["kind"] for span in transactions["spans"]} == {"transaction"}
     assert len(transactions["spans"]) == len(transactions["answers"]["transactions"]["rows"]["transactions"])
@@ -87,6 +94,7 @@ def test_spans_are_rebalances_transactions_and_stops(data):
     assert "broker" in {span["kind"] for span in stops}
 
 
+@pytest.mark.slow
 def test_a_page_says_what_it_has_no_room_for_and_its_command_shows_the_rest(monkeypatch, data):
     monkeypatch.setattr(report_page, "MOST_ROW_BYTES", 6000)
     text = kwire("report", CAPTURE).out
@@ -119,6 +127,7 @@ def test_frames_are_chosen_and_the_rest_is_about_all(data):
     assert chosen["answers"] == data["answers"]
 
 
+@pytest.mark.slow
 def test_the_page_of_decode_is_that_of_report_with_the_frames_first():
     decoded, reported = data_of("decode", CAPTURE, "-f", "html"), data_of("report", CAPTURE)
     assert (decoded.pop("tab"), reported.pop("tab")) == ("frames", "")
@@ -126,6 +135,7 @@ def test_the_page_of_decode_is_that_of_report_with_the_frames_first():
     assert refusal_of("decode", CAPTURE, "-f", "html", "--pairs").strip().endswith("--pairs is not for a page")
 
 
+@pytest.mark.slow
 def test_frames_of_several_captures_are_told_apart():
     found = data_of("report", "samples/captures/midstream.pcap", CAPTURE)
     points = {*column(found, "capture_point")} | {*column(found, "file")}
@@ -146,6 +156,7 @@ def test_a_request_log_and_a_log_directory_have_pages_too():
     assert "logs" in logs["answers"]
 
 
+@pytest.mark.slow
 def test_transactions_of_traffic_and_logs_are_apart():
     traffic, logs = "samples/incidents/fenced-producer.pcap", "samples/incidents/fenced-producer"
     both = data_of("report", traffic, logs)
