@@ -1,15 +1,21 @@
 """The library's functions for questions about traffic and logs: `kwire_cli.ask`, and one for each question.
 
-A question is a fold: a class that reads all subjects of inputs and then answers. Its module is imported when the
+A question is a fold: a class that reads all subjects of inputs and then answers. This module is imported when a
 question is used, which keeps `import kwire_cli` fast.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
+from kwire_cli.analysis.clients import Clients
+from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.analysis.groups.groups import Groups
+from kwire_cli.analysis.ladder import Ladder
+from kwire_cli.analysis.stats import Stats
 from kwire_cli.analysis.subjects import LOGS, TRAFFIC, add_all
+from kwire_cli.analysis.summary import Summary
+from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.opening import open_inputs
@@ -18,7 +24,7 @@ from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from typing import TypeAlias, Unpack
 
     from kwire_cli.answer import Answer
@@ -32,20 +38,19 @@ if TYPE_CHECKING:
 class Question(NamedTuple):
     """A question: the class that answers it, the inputs that it is about, and whether TCP connections count."""
 
-    module: str
-    name: str
+    fold: Callable[[Redaction], Any]
     about: Collection[Kind] = TRAFFIC | LOGS
     connections: bool = False
 
 
 QUESTIONS = {
-    "clients": Question("clients", "Clients", TRAFFIC),
-    "diagnose": Question("diagnosis.diagnosis", "Diagnosis", connections=True),
-    "groups": Question("groups.groups", "Groups"),
-    "sequence": Question("ladder", "Ladder", TRAFFIC),
-    "stats": Question("stats", "Stats", TRAFFIC),
-    "summary": Question("summary", "Summary", connections=True),
-    "transactions": Question("transactions.transactions", "Transactions"),
+    "clients": Question(Clients, TRAFFIC),
+    "diagnose": Question(Diagnosis, connections=True),
+    "groups": Question(Groups),
+    "sequence": Question(Ladder, TRAFFIC),
+    "stats": Question(Stats, TRAFFIC),
+    "summary": Question(Summary, connections=True),
+    "transactions": Question(Transactions),
 }
 """Questions by the names of their commands."""
 
@@ -80,7 +85,7 @@ def ask(
         raise InputError(f"{question!r} is no question{hint}")
     entry = QUESTIONS[question]
     definitions = catalog(specs, kafka)
-    fold = getattr(import_module(f"kwire_cli.analysis.{entry.module}"), entry.name)(Redaction(definitions))
+    fold = entry.fold(Redaction(definitions))
     how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog), connections=True)
     opened = open_inputs([str(path) for path in inputs], how, takes=entry.about)
     add_all(opened, fold, connections=entry.connections)

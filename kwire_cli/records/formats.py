@@ -1,6 +1,6 @@
-"""The record formats, one entry each: the modules that declare, read and write a format are found from here.
+"""The record formats, one entry each.
 
-The modules are loaded at their first use, so importing this module is fast.
+The module that reads a format is loaded at its first use, so importing this module is fast.
 """
 
 from __future__ import annotations
@@ -10,47 +10,33 @@ from typing import Any, NamedTuple
 
 
 class RecordFormat(NamedTuple):
-    """One format. `module` of `kwire_cli.structs.records` declares it, under the names `batch` and `record_set`.
+    """A format, which `layouts.DECLARED` declares under the names `batch` and `record_set`.
 
-    `kind` is the module of this room that reads it; the function of `write_batches` that writes it has write_ before
-    that name. `about` is what one of its batches is called.
+    `kind` is the module of this room that reads it. `about` describes a batch of the format.
     """
 
     magic: int
-    module: str
     batch: str
     record_set: str
     kind: str
     about: str
 
     @property
-    def declared(self) -> Any:
-        """The module that declares it."""
-        return import_module(f"kwire_cli.structs.records.{self.module}")
-
-    @property
     def reader(self) -> Any:
         """The module that reads it: `head_of` and `pieces_of`."""
         return import_module(f"{__package__}.{self.kind}")
 
-    @property
-    def writer(self) -> Any:
-        """The function that writes a batch of it from JSON."""
-        return getattr(import_module(f"{__package__}.write_batches"), f"write_{self.kind}")
-
 
 RECORD_FORMATS = {
-    "v0": RecordFormat(0, "v0", "MESSAGE", "MESSAGE_SET", "legacy", "message, format v0 (magic 0, Kafka 0.8)"),
+    "v0": RecordFormat(0, "MESSAGE", "MESSAGE_SET", "legacy", "message, format v0 (magic 0, Kafka 0.8)"),
     "v1": RecordFormat(
-        1, "v1", "MESSAGE", "MESSAGE_SET", "legacy", "message, format v1 (magic 1, Kafka 0.10, KIP-31 and KIP-32)"
+        1, "MESSAGE", "MESSAGE_SET", "legacy", "message, format v1 (magic 1, Kafka 0.10, KIP-31 and KIP-32)"
     ),
-    "v2": RecordFormat(2, "v2", "BATCH", "BATCHES", "v2", "record batch, format v2 (magic 2, Kafka 0.11, KIP-98)"),
+    "v2": RecordFormat(2, "BATCH", "BATCHES", "v2", "record batch, format v2 (magic 2, Kafka 0.11, KIP-98)"),
     "kip98-draft": RecordFormat(
-        2, "kip98", "MESSAGE_SET", "MESSAGE_SETS", "draft98", "message set of the KIP-98 draft, never shipped"
+        2, "MESSAGE_SET", "MESSAGE_SETS", "draft98", "message set of the KIP-98 draft, never shipped"
     ),
-    "kip82-draft": RecordFormat(
-        2, "kip82", "MESSAGE", "MESSAGE_SET", "legacy", "message of the KIP-82 draft, never shipped"
-    ),
+    "kip82-draft": RecordFormat(2, "MESSAGE", "MESSAGE_SET", "legacy", "message of the KIP-82 draft, never shipped"),
 }
 """By name. The magic byte distinguishes the first three. The drafts have the magic of v2 and are read only on
 request.

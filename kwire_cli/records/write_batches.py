@@ -28,7 +28,7 @@ from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
 if TYPE_CHECKING:
     from kwire_cli.records.building import Given
     from kwire_cli.records.layouts import Layout
-    from kwire_cli.records.writing import Payloads
+    from kwire_cli.records.payload_writing import Payloads
 
 HEADER_KEYS = ("key", "value")
 INNER_OFFSETS = {0: "absolute", 1: "relative"}

@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib import import_module
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -239,10 +238,13 @@ def arrow_table(table: Table) -> pa.Table:
 def data_frame(table: pa.Table, library: str) -> Any:
     """Return an Arrow table as a DataFrame of pandas or polars. Raise InputError if the library is not installed."""
     try:
-        module = import_module(library)
+        if library == "pandas":
+            return table.to_pandas()
+        import polars  # noqa: ICN001, PLC0415 - few need it
+
+        return polars.from_arrow(table)
     except ImportError:
         raise InputError(f"this needs {library}, which is not installed: pip install {library}") from None
-    return table.to_pandas() if library == "pandas" else module.from_arrow(table)
 
 
 def _type_of(column: Column, at: int, rows: Iterable[Row]) -> str:

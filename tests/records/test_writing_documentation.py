@@ -2,7 +2,8 @@
 
 from kit.commands import ROOT
 
-from kwire_cli.records.writing import ITEM_KEYS, RECORD_KEYS
+from kwire_cli.records.payload_writing import RECORD_KEYS
+from kwire_cli.records.writing import ITEM_KEYS
 
 FILE = ROOT / "docs" / "model.md"
 

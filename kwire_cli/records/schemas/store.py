@@ -5,7 +5,6 @@ The module that reads a format is loaded on demand, as most need a package of th
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError, close_to, did_you_mean
@@ -17,19 +16,24 @@ if TYPE_CHECKING:
 
     from kwire_cli.records.schemas.model import Schema, Told
 
-MODULES = {AVRO: ("avro", "fastavro"), PROTOBUF: ("protobuf", "protobuf"), JSON_SCHEMA: ("json_schema", "")}
-"""The module that reads a format, and the package that the module needs."""
+PACKAGES = {AVRO: "fastavro", PROTOBUF: "protobuf"}
+"""The package of the extra that the reader of a format needs."""
 NAMES = {AVRO: "Avro", PROTOBUF: "Protobuf", JSON_SCHEMA: "JSON Schema"}
 
 
 def module_of(kind: str) -> Any:
     """Return the module that reads a format. InputError if the package that the module needs is not installed."""
-    module, package = MODULES[kind]
     try:
-        return import_module(f"{__package__}.{module}")
+        if kind == AVRO:
+            from kwire_cli.records.schemas import avro as module  # noqa: PLC0415 - of an extra
+        elif kind == PROTOBUF:
+            from kwire_cli.records.schemas import protobuf as module  # type: ignore[no-redef] # noqa: PLC0415 - of an extra
+        else:
+            from kwire_cli.records.schemas import json_schema as module  # type: ignore[no-redef] # noqa: PLC0415 - few need it
     except ImportError:
-        reason = f"reading {NAMES[kind]} needs {package}: pip install 'kwire[schemas]'"
+        reason = f"reading {NAMES[kind]} needs {PACKAGES[kind]}: pip install 'kwire[schemas]'"
         raise InputError(reason) from None
+    return module
 
 
 class SchemaStore:
