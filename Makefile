@@ -55,8 +55,8 @@ lint: $(VENV)/dev
 compiled: $(VENV)/dev
 	$(BIN)/python -m compileall -q kwire_cli tests
 
-# A process that runs Spark takes 2 GB with its Java and its workers.
-PARALLEL := -n auto --maxprocesses 8 --dist worksteal
+# tests/conftest.py says how many processes `auto` is.
+PARALLEL := -n auto --dist worksteal
 
 test: lint compiled
 	$(BIN)/python -m pytest $(PARALLEL) -m "not slow"

@@ -52,6 +52,12 @@ def pytest_addoption(parser):
     )
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """One process more than cores, as tests wait for Java, browsers and commands; few, as Spark takes 2 GB in each."""
+    return min((os.cpu_count() or 1) + 1, 8)
+
+
 def pytest_configure(config):
     if config.option.markexpr == QUICK:
         settings.load_profile("quick")
