@@ -1,13 +1,14 @@
 """Topics of `kwire explain`: types with values, checksums, headers, apis, and codes of errors, anomalies, findings.
 
-Each topic is a command. A topic that takes words is a generator of explanations, and `_build_topic` creates its
-command. The docstring of the generator is the help of the command. `Printer` writes the explanations in the requested
+Each topic is a generator: it finds the subject that the user names, and yields its explanations from
+`view.explain.topics`. The decorator `topic` creates its command. `Printer` writes the explanations in the requested
 format.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, make_dataclass, replace
 from difflib import get_close_matches
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -40,17 +41,15 @@ from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.view.explain import topics
 from kwire_cli.view.explain.lines import Shown, explanation_lines, explanation_objects
-from kwire_cli.view.explain.messages import Look
-from kwire_cli.view.explain.model import Remark
+from kwire_cli.view.explain.model import Event, Look, Remark
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import without_control
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Collection
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.spec.catalog import Api, Catalog
-    from kwire_cli.view.explain.model import Event
     from kwire_cli.view.lines import Line
 
 
@@ -115,34 +114,48 @@ class Explaining(Output, Definitions):
         return Printer(environment, self.catalog, fmt, short=self.short)
 
 
-NUMBERS = {"ignore_unknown_options": True}
-"""Context settings for numbers below 0, which look like options."""
+TOPICS: list[click.Command] = []
+"""The commands of the topics, in the order of the help."""
+
+Topic = Callable[..., Iterator[Iterable[Event]]]
+"""A function that yields the explanations of a topic, given the definitions and the values of its arguments."""
 
 
-def _build_topic(
-    name: str,
-    short_help: str,
-    explain: Callable[[Catalog, tuple[str, ...]], Iterator[Iterable[Event]]],
-    **settings: Any,
-) -> click.Command:
-    """Return the command of a topic that takes words. `explain` yields explanations, and its docstring is the help."""
+def topic(
+    name: str, short_help: str, /, *, numbers: bool = False, **arguments: dict[str, Any]
+) -> Callable[[Topic], Topic]:
+    """Return a decorator that adds the command of a topic with these arguments. The docstring is the help.
 
-    @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-    class Words(Explaining):
-        words: tuple[str, ...] = argument(nargs=-1, **settings)
+    If an argument is a number, it can be below 0 (`numbers`). Unknown options are then treated as arguments.
+    """
+    declared = [(key, Any, argument(**settings)) for key, settings in arguments.items()]
+    options_type = make_dataclass("TopicOptions", declared, bases=(Explaining,), frozen=True, kw_only=True)
 
-    @takes(Words)
-    def run(environment: Environment, options: Words) -> None:
-        output = options.printer(environment)
-        for events in explain(options.catalog, options.words):
-            output.show(events)
+    def decorate(explain: Topic) -> Topic:
+        @takes(options_type)
+        def run(environment: Environment, options: Explaining) -> None:
+            output = options.printer(environment)
+            for events in explain(options.catalog, **{key: getattr(options, key) for key in arguments}):
+                output.show(events)
 
-    return click.command(name=name, cls=Command, context_settings=NUMBERS, short_help=short_help, help=explain.__doc__)(
-        run
-    )
+        more = {"context_settings": {"ignore_unknown_options": numbers}, "help": explain.__doc__}
+        TOPICS.append(click.command(name=name, cls=Command, short_help=short_help, **more)(run))
+        return explain
+
+    return decorate
 
 
-def _explain_varint(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
+def _several(**settings: Any) -> dict[str, Any]:
+    return {"nargs": -1, **settings}
+
+
+@topic(
+    "varint",
+    "A number as varints, or bytes as such: varint -3, varint 0xac02.",
+    numbers=True,
+    words=_several(required=True, metavar="VALUE..."),
+)
+def varint(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain how a number is written as a varint, or how bytes are read as one.
 
     VALUE is a number (300, -3), or bytes in hex (0xac02, ac 02).
@@ -181,34 +194,23 @@ def _parse_bytes(words: tuple[str, ...]) -> bytes | None:
         return None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class TypeOptions(Explaining):
-    """Options of `kwire explain type`."""
-
-    name: str | None = argument(required=False)
-    value: str | None = argument(required=False)
-
-
-@click.command(
-    name="type",
-    cls=Command,
-    context_settings=NUMBERS,
-    short_help="A type of the protocol with a value: type compact-string orders.",
+@topic(
+    "type",
+    "A type of the protocol with a value: type compact-string orders.",
+    numbers=True,
+    name={"required": False},
+    value={"required": False},
 )
-@takes(TypeOptions)
-def type_(environment: Environment, options: TypeOptions) -> None:
+def type_(_: Catalog, name: str | None, value: str | None) -> Iterator[Iterable[Event]]:
     """Explain a type of the protocol, with a VALUE of yours; all types without NAME.
 
     NAME is the name in the protocol guide (compact-string, int32, uuid). VALUE is JSON, a bare string, or bytes
     as 0x….
     """
-    output = options.printer(environment)
     types = topics.TYPES
-    name = options.name
-    value = options.value
     if name is None:
         for type_name, kind in types.items():
-            output.show(topics.explain_value(type_name, kind.decl, kind.example))
+            yield topics.explain_value(type_name, kind.decl, kind.example)
         return
     key = name.lower().replace("_", "-")
     if key not in types:
@@ -216,9 +218,9 @@ def type_(environment: Environment, options: TypeOptions) -> None:
         raise InputError(f"{name!a} is not a type that can be explained{close}: {', '.join(types)}")
     chosen = types[key]
     if value is not None and value.startswith("0x"):
-        output.show(topics.explain_bytes(key, chosen.decl, _parse_hex(value)))
+        yield topics.explain_bytes(key, chosen.decl, _parse_hex(value))
     else:
-        output.show(topics.explain_value(key, chosen.decl, topics.value_of(chosen, value)))
+        yield topics.explain_value(key, chosen.decl, topics.value_of(chosen, value))
 
 
 def _parse_hex(text: str) -> bytes:
@@ -228,7 +230,10 @@ def _parse_hex(text: str) -> bytes:
         raise InputError(f"{text!a} is not bytes in hex") from None
 
 
-def _explain_tag(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
+@topic(
+    "tag", "Tagged fields: an example, or the bytes of a tag section.", numbers=True, words=_several(metavar="[BYTES]")
+)
+def tag(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain tagged fields: an example section that knows tag 0, or BYTES in hex as a section."""
     if words:
         data = _parse_hex("".join(word.removeprefix("0x") for word in words))
@@ -273,25 +278,22 @@ def crc(environment: Environment, options: CrcOptions) -> int:
     return Exit.DONE if right else Exit.FOUND
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class HeaderOptions(Explaining):
-    """Options of `kwire explain header`."""
-
-    api: str | None = argument(required=False, shell_complete=complete_api)
-    version: int | None = argument(type=int, required=False)
+TOPICS.append(crc)
 
 
-@click.command(name="header", cls=Command, short_help="The headers of requests and responses: header Fetch 12.")
-@takes(HeaderOptions)
-def header(environment: Environment, options: HeaderOptions) -> None:
+@topic(
+    "header",
+    "The headers of requests and responses: header Fetch 12.",
+    api={"required": False, "shell_complete": complete_api},
+    version={"type": int, "required": False},
+)
+def header(catalog: Catalog, api: str | None, version: int | None) -> Iterator[Iterable[Event]]:
     """Explain the headers of requests and responses, or those of an API at a VERSION (default: its newest), and why."""
-    output = options.printer(environment)
-    catalog = options.catalog
-    if options.api is None:
-        output.show(topics.explain_headers())
-        return
-    api, number = _find_version(catalog, options.api, options.version)
-    output.show(topics.explain_header(catalog, api, number, Look(every=False, reading=RecordsAs(catalog))))
+    if api is None:
+        yield topics.explain_headers()
+    else:
+        look = Look(every=False, reading=RecordsAs(catalog))
+        yield topics.explain_header(catalog, *_find_version(catalog, api, version), look)
 
 
 def _find_version(catalog: Catalog, name: str, version: int | None) -> tuple[Api, int]:
@@ -305,26 +307,26 @@ def _find_version(catalog: Catalog, name: str, version: int | None) -> tuple[Api
     return api, versions.high if version is None else version
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class ApiOptions(Explaining):
-    """Options of `kwire explain api`."""
-
-    api: str = argument(shell_complete=complete_api)
-    version: int | None = argument(type=int, required=False)
-
-
-@click.command(name="api", cls=Command, short_help="An api: its key, versions, headers and fields.")
-@takes(ApiOptions)
-def api_(environment: Environment, options: ApiOptions) -> None:
+@topic(
+    "api",
+    "An api: its key, versions, headers and fields.",
+    api={"shell_complete": complete_api},
+    version={"type": int, "required": False},
+)
+def api_(catalog: Catalog, api: str, version: int | None) -> Iterator[Iterable[Event]]:
     """Explain an API, given its name or key: its versions, its headers, and the first fields of its messages."""
-    output = options.printer(environment)
-    catalog = options.catalog
-    version = options.version
-    api = catalog.api(options.api) if version is None else _find_version(catalog, options.api, version)[0]
-    output.show(topics.explain_api(catalog, api, version))
+    if version is not None:
+        _find_version(catalog, api, version)
+    yield topics.explain_api(catalog, catalog.api(api), version)
 
 
-def _explain_error(catalog: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
+@topic(
+    "error",
+    "Kafka's error codes: error 35.",
+    numbers=True,
+    words=_several(required=True, metavar="CODE...", shell_complete=complete_error),
+)
+def error(catalog: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain error codes: what they mean, who returns them, and how clients react.
 
     CODE is a number or part of a name; `kwire spec errors` lists all codes.
@@ -333,7 +335,13 @@ def _explain_error(catalog: Catalog, words: tuple[str, ...]) -> Iterator[Iterabl
         yield topics.explain_error(row, catalog.error_meanings[row.name])
 
 
-def _explain_size(_: Catalog, sizes: tuple[Any, ...]) -> Iterator[Iterable[Event]]:
+@topic(
+    "size",
+    "An invalid size in a log: size 1195725856 is HTTP.",
+    numbers=True,
+    sizes=_several(required=True, metavar="SIZE...", type=click.IntRange(0, (1 << 31) - 1)),
+)
+def size(_: Catalog, sizes: tuple[int, ...]) -> Iterator[Iterable[Event]]:
     """Explain sizes of frames that brokers and clients report as invalid.
 
     SIZE is the decimal number in a message such as `Invalid receive (size = 369295616 larger than 104857600)`. Most
@@ -342,13 +350,23 @@ def _explain_size(_: Catalog, sizes: tuple[Any, ...]) -> Iterator[Iterable[Event
     return map(topics.explain_size, sizes)
 
 
-def _explain_anomaly(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
+@topic(
+    "anomaly",
+    "A code of anomalous or malformed bytes: anomaly TAG_ORDER.",
+    words=_several(metavar="[CODE]...", shell_complete=complete_anomaly),
+)
+def anomaly(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain anomaly codes; all of them without CODE."""
     codes = [_check_code(code, MEANING, "an anomaly code", "kwire explain anomaly") for code in words]
     yield chain.from_iterable(map(topics.explain_anomaly, codes or MEANING))
 
 
-def _explain_finding(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
+@topic(
+    "finding",
+    "A finding of kwire diagnose: finding UNREACHABLE_LISTENER.",
+    words=_several(metavar="[CODE]...", shell_complete=complete_finding),
+)
+def finding(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     """Explain findings of `kwire diagnose`; all of them without CODE."""
     kinds = finding_kinds()
     codes = [_check_code(code, kinds, "a finding", "kwire explain finding") for code in words]
@@ -361,50 +379,3 @@ def _check_code(text: str, codes: Collection[str], what: str, listing: str) -> s
     if code not in codes:
         raise InputError(f"{text!a} is not {what}{did_you_mean(close_to(code, codes)) or f'; {listing} lists all'}")
     return code
-
-
-_CODES = {"metavar": "[CODE]..."}
-TOPICS: tuple[click.Command, ...] = (
-    _build_topic(
-        "varint",
-        "A number as varints, or bytes as such: varint -3, varint 0xac02.",
-        _explain_varint,
-        required=True,
-        metavar="VALUE...",
-    ),
-    type_,
-    _build_topic("tag", "Tagged fields: an example, or the bytes of a tag section.", _explain_tag, metavar="[BYTES]"),
-    crc,
-    header,
-    api_,
-    _build_topic(
-        "error",
-        "Kafka's error codes: error 35.",
-        _explain_error,
-        required=True,
-        metavar="CODE...",
-        shell_complete=complete_error,
-    ),
-    _build_topic(
-        "size",
-        "An invalid size in a log: size 1195725856 is HTTP.",
-        _explain_size,
-        required=True,
-        metavar="SIZE...",
-        type=click.IntRange(0, (1 << 31) - 1),
-    ),
-    _build_topic(
-        "anomaly",
-        "A code of anomalous or malformed bytes: anomaly TAG_ORDER.",
-        _explain_anomaly,
-        shell_complete=complete_anomaly,
-        **_CODES,
-    ),
-    _build_topic(
-        "finding",
-        "A finding of kwire diagnose: finding UNREACHABLE_LISTENER.",
-        _explain_finding,
-        shell_complete=complete_finding,
-        **_CODES,
-    ),
-)

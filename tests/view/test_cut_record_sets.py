@@ -17,8 +17,8 @@ from kwire_cli.message.roles import roles
 from kwire_cli.records.batch import Batch
 from kwire_cli.view import hex as hex_view, tree as tree_view
 from kwire_cli.view.bounded_outline import of_frame
-from kwire_cli.view.explain.messages import Look, explain_frame
-from kwire_cli.view.explain.model import Step
+from kwire_cli.view.explain.messages import explain_frame
+from kwire_cli.view.explain.model import Look, Step
 from kwire_cli.view.lines import plain
 
 CATALOG = kwire_cli.catalog()

@@ -45,15 +45,13 @@ class Shown:
 
     def __init__(self, columns: int | None = None) -> None:
         self.columns = columns
-        self.rules: set[str] = set()
-        self.notes: set[str] = set()
+        self._keys: set[str] = set()
 
-    def first(self, kind: set[str], key: str) -> bool:
-        """Return whether a key is new, and add it."""
-        if key in kind:
-            return False
-        kind.add(key)
-        return True
+    def is_first(self, key: str) -> bool:
+        """Return whether the text of a rule, or the key of a note, is new. Add it."""
+        is_new = key not in self._keys
+        self._keys.add(key)
+        return is_new
 
     def wrapped(self, text: str, indent: int, widest: int = WIDTH) -> list[str]:
         """Return lines of at most `widest` characters that fit the terminal after an indent."""
@@ -140,7 +138,7 @@ def _step_lines(catalog: Catalog, step: Step, shown: Shown, *, short: bool) -> I
         line.append((f"  {step.type}", "dim"))
     yield line
     if not short:
-        if step.note and shown.first(shown.notes, step.note_key):
+        if step.note and shown.is_first(step.note_key):
             yield from _below(step, shown, "", step.note)
         for piece in step.pieces:
             yield from _piece(step, piece, shown)
@@ -164,7 +162,7 @@ def _piece(step: Step, piece: Piece, shown: Shown) -> Iterator[Line]:
         else:
             yield [(f"{'':10}{' ' * len(octets)}", "bytes"), ("  ", "text"), (text, "number")]
     for key in used(piece.rule):
-        if shown.first(shown.rules, RULES[key].text):
+        if shown.is_first(RULES[key].text):
             name = "" if key == piece.rule else f"{RULES[key].name}: "
             yield from _below(step, shown, "│ ", f"{name}{RULES[key].text} ({RULES[key].source})")
 

@@ -8,12 +8,10 @@ messages of a kind that was shown before are only counted, unless `every` is set
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine.codes import in_payload
 from kwire_cli.engine.lower import records_entry
-from kwire_cli.engine.values import anomalies
 from kwire_cli.errors import counted
 from kwire_cli.message.frames import Forwarded
 from kwire_cli.records.batch import Batch, has_payloads, visible_payload
@@ -21,68 +19,24 @@ from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.records.schemas.record import ReadPart
 from kwire_cli.structs import messages
 from kwire_cli.view.explain.model import Event, Heading, Piece, Remark, Skipped, Step
-from kwire_cli.view.explain.walk import Walk
+from kwire_cli.view.explain.walk import steps_of
 from kwire_cli.view.lines import plain
 from kwire_cli.view.outline import batch_parts, body_part, declared, frame_rows, item_row, offsets, read_as
-from kwire_cli.view.rows import NOTHING, Buffer, Extent, Part
+from kwire_cli.view.rows import NOTHING, Buffer, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.values import Body
     from kwire_cli.message.frames import Frame
-    from kwire_cli.message.roles import RecordsAs
     from kwire_cli.records.batch import Source
     from kwire_cli.records.gaps import Gap
-    from kwire_cli.records.registers import Register
+    from kwire_cli.view.explain.model import Look
     from kwire_cli.view.rows import Row
 
     Hidden = dict[str, frozenset[int]]
 
 INDEX = re.compile(r"\[\d+\]")
-
-
-@dataclass(frozen=True)
-class Look:
-    """The extent of an explanation.
-
-    `every` shows every element, and not each kind once. `reading` decodes records and knows their secret parts.
-    `register` has the names of header keys of the KIP-82 draft.
-    """
-
-    every: bool
-    reading: RecordsAs
-    register: Register | None = None
-
-    @property
-    def extent(self) -> Extent:
-        """The extent of the outline to explain."""
-        return Extent(self.reading.catalog, self.reading, full=self.every, messages="behind")
-
-    def steps(self, part: Part, level: int, prefix: str = "", last: str = "") -> Iterator[Step | Skipped]:
-        """Yield the steps of a part. `prefix` and `last` are as in Walk."""
-        return Walk(part, self.every, placed_anomalies(part, level), level, prefix, self.register).steps(last)
-
-
-def placed_anomalies(part: Part, level: int = 0) -> list[tuple[int, Anomaly]]:
-    """Return the anomalies of a part, each with the offset of the byte at which to show it."""
-    body = part.body
-    batch = part.batch
-    if part.name == "size":
-        return []
-    if batch and part.name == "batch":
-        places = {item.node.name: item.start for item in part.tree.root.parts}
-        notes = batch.notes if batch.head.codec else batch.anomalies
-        return [
-            (places.get(note.path, note.offset) if note.offset == batch.position else note.offset, note)
-            for note in notes
-        ]
-    if not body:
-        found = anomalies(part.tree)
-    else:
-        found = (in_payload(body.anomalies) if level else body.anomalies)[len(body.notes) :]
-    return [(anomaly.offset, anomaly) for anomaly in found]
 
 
 def explain_frame(frame: Frame, hidden: Hidden, look: Look, *, asked: Frame | None = None) -> Iterator[Event]:
@@ -94,7 +48,7 @@ def explain_frame(frame: Frame, hidden: Hidden, look: Look, *, asked: Frame | No
 
 
 def _frame(frame: Frame, outline: Iterable[Row], look: Look, level: int) -> Iterator[Event]:
-    yield from _remarks((*frame.notes, *frame.fits), level)
+    yield from (Remark("", level, note) for note in (*frame.notes, *frame.fits))
     shown: set[Any] = set()
     left = 0
     for row in outline:
@@ -112,18 +66,9 @@ def _frame(frame: Frame, outline: Iterable[Row], look: Look, level: int) -> Iter
         yield Remark(f"… {left} more messages in fields, of kinds that were shown", level + 1)
 
 
-def _remarks(notes: Iterable[Anomaly], level: int) -> Iterator[Remark]:
-    return (Remark(f"{note.code}: {note.detail}", level, note) for note in notes)
-
-
-def _payload(row: Row) -> Any:
-    """Return the message in a field that a row represents."""
-    return row.subject.payload if isinstance(row.subject, Part) else row.subject
-
-
 def _is_shown(row: Row, look: Look, shown: set[Any]) -> bool:
     """Return whether a message of this kind was shown before and this one has no anomaly. Add the kind to `shown`."""
-    message = _payload(row)
+    message = row.subject.payload if isinstance(row.subject, Part) else row.subject
     kind = _type(message)
     is_known = kind in shown and not look.every and not message.anomalies
     shown.add(kind)
@@ -173,8 +118,8 @@ def _message(part: Part, look: Look, level: int, last: str, prefix: str = "") ->
     guess = f", by which {body.version} is read as a guess" if body.guess else ""
     title = f"{body.message} version {body.layout_version}{guess}"
     yield Heading(part, "the size of the frame" if part.name == "size" else title, level)
-    yield from _remarks(body.notes, level)
-    for step in look.steps(part, level, prefix, last):
+    yield from (Remark("", level, note) for note in body.notes)
+    for step in steps_of(part, look, level, prefix, last):
         yield step
         if isinstance(step, Step) and step.row and step.row.records:
             yield from _items(step.row.below(), look, level + 1)
@@ -207,7 +152,7 @@ def _prefix(part: Part, look: Look, level: int) -> Iterator[Event]:
         if exact:
             prefix = Part(part.extent, f"{part.name} prefix", "prefix", tree, exact, NOTHING, part.buffer)
             yield Heading(prefix, title, level)
-            yield from replace(look, every=True).steps(prefix, level)
+            yield from steps_of(prefix, replace(look, every=True), level)
             return
 
 
@@ -277,7 +222,7 @@ def _left_out(run: list[Batch], count: int, level: int) -> Skipped:
 def _batch(batch: Batch, row: Row, look: Look, shown: set[Any], level: int) -> Iterator[Event]:
     part, titles = batch_parts(replace(look.extent, deep=not row.buffer.own), batch, row.buffer)
     yield Heading(part, f"{RECORD_FORMATS[batch.layout.name].about}, {offsets(batch)}, {batch.size} bytes", level)
-    yield from look.steps(part, level)
+    yield from steps_of(part, look, level)
     for title in titles:
         packed = title.subject
         if packed is None:
@@ -286,6 +231,6 @@ def _batch(batch: Batch, row: Row, look: Look, shown: set[Any], level: int) -> I
         elif isinstance(packed, Part) and not packed.payload:
             text = f"{len(packed.data)} bytes that {batch.compression} packed; from here on offsets count in these"
             yield Heading(packed, text, level + 1)
-            yield from look.steps(packed, level + 1)
+            yield from steps_of(packed, look, level + 1)
         elif not _is_shown(title, look, shown):
             yield from _inside(title, look, level + 1)

@@ -10,10 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.view.explain.notes import layout_of
+from kwire_cli.view.rows import Extent
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.tree import Item
+    from kwire_cli.message.roles import RecordsAs
+    from kwire_cli.records.registers import Register
     from kwire_cli.view.rows import Field, Part
 
 
@@ -91,10 +96,40 @@ class Skipped:
 class Remark:
     """A remark between parts: a title, an anomaly of a frame or message, or with `plain` a paragraph."""
 
-    text: str
+    text: str = ""
     level: int = 0
     anomaly: Anomaly | None = None
     plain: bool = False
 
 
 Event = Heading | Step | Skipped | Remark
+
+
+def facts(title: str, *paragraphs: str) -> Iterator[Remark]:
+    """Yield a title, and the paragraphs that are not empty."""
+    yield Remark(title)
+    yield from (say(text) for text in paragraphs if text)
+
+
+def say(text: str) -> Remark:
+    """Return a paragraph."""
+    return Remark(text, plain=True)
+
+
+@dataclass(frozen=True)
+class Look:
+    """The extent of an explanation.
+
+    `every` shows every element, and not each kind once. `reading` decodes records and knows their secret parts.
+    `register` has the names of header keys of the KIP-82 draft.
+    """
+
+    every: bool
+    reading: RecordsAs | None = None
+    register: Register | None = None
+
+    @property
+    def extent(self) -> Extent:
+        """The extent of the outline to explain."""
+        catalog = self.reading.catalog if self.reading else None
+        return Extent(catalog, self.reading, full=self.every, messages="behind")

@@ -45,7 +45,7 @@ def pieces_of(row: Field, register: Register | None = None) -> tuple[tuple[Piece
     if make := _MARKERS.get(leaf.kind):
         pieces, then = make(row, raw)
     elif key[0] == "FrameSize" or _is_size(row):
-        rule = "size.frame" if key[0] == "FrameSize" else rules.size_rule(leaf.decl)
+        rule = "size.frame" if key[0] == "FrameSize" else rules.prefix_rule("size", leaf.decl)
         pieces = _single_piece(row, "size", rule, number_working(leaf.decl, raw))
         number = int(leaf.decl.read(raw))
         then = f"the {number} bytes from {item.end} to {item.end + number - 1}" if number > 0 else ""
@@ -122,7 +122,9 @@ def _sized(row: Field, raw: bytes) -> Pieces:
         left = f"{item.end - item.start} bytes, which is what the size leaves"
         return _single_piece(row, "value", content if content == "compressed" else "length.rest", left), ""
     working, number = prefix_working(decl, raw[: value - item.start], "byte", "null")
-    pieces = [Piece(item.start, value, "length", rules.length_rule(decl), (working,))]
+    pieces = [
+        Piece(item.start, value, "length", rules.prefix_rule("length", decl.prefix, compact=decl.compact), (working,))
+    ]
     if item.end > value:
         pieces.append(Piece(value, item.end, "value", content))
     if number > 0:
@@ -146,7 +148,7 @@ def _count(row: Field, raw: bytes) -> Pieces:
         then = "no element: what comes next is the field after the array"
     elif number > 0 and isinstance(array, Array):
         then = f"{counted(number, 'element')}, {'each ' * (number > 1)}{rules.element_text(array.element)}"
-    return _single_piece(row, "count", rules.count_rule(decl), working), then
+    return _single_piece(row, "count", rules.prefix_rule("count", decl.prefix, compact=decl.compact), working), then
 
 
 def _presence(row: Field, raw: bytes) -> Pieces:
@@ -157,7 +159,7 @@ def _presence(row: Field, raw: bytes) -> Pieces:
     if not null and isinstance(node, Nullable):
         then = f"a struct: {rules.fields_text(node.struct)}"
     working = f"{number_working(decl.presence, raw)}: {'null' if null else 'there is one'}"
-    return _single_piece(row, "presence", rules.presence_rule(decl), working), then
+    return _single_piece(row, "presence", rules.prefix_rule("presence", decl.presence), working), then
 
 
 def _tag_count(row: Field, raw: bytes) -> Pieces:

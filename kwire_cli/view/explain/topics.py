@@ -8,7 +8,7 @@ paragraphs.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +25,11 @@ from kwire_cli.structs.lengths import ArrayOf, Sized
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, ZIGZAG, ZIGZAG_LONG, encoded_int, unsigned_varint
 from kwire_cli.structs.tags import TaggedField, TagSection
-from kwire_cli.view.explain.messages import explain_body, placed_anomalies
-from kwire_cli.view.explain.model import Event, Heading, Remark, Step
+from kwire_cli.view.explain.messages import explain_body
+from kwire_cli.view.explain.model import Event, Heading, Look, Remark, Step, facts, say
 from kwire_cli.view.explain.notes import CHECKSUMS
 from kwire_cli.view.explain.rules import POLYNOMIALS, RULES, fields_text, node_type
-from kwire_cli.view.explain.walk import Walk
+from kwire_cli.view.explain.walk import steps_of
 from kwire_cli.view.lines import quoted
 from kwire_cli.view.outline import batch_parts, declared
 from kwire_cli.view.rows import NOTHING, Buffer, Extent, Part
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.diagnosis.model import FindingKind
     from kwire_cli.records.batch import Batch
     from kwire_cli.spec.catalog import Api, Catalog, ErrorCode, ErrorMeaning
-    from kwire_cli.view.explain.messages import Look
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,27 +119,24 @@ def explain_bytes(name: str, decl: Any, data: bytes) -> Iterator[Event]:
     tree, exact = declared(lower(_wrapped(decl)), data, 0, len(data))
     part = Part(Extent(None), name, "", tree, exact, NOTHING, Buffer(name, data, 0, len(data)))
     yield Heading(part, counted(len(data), "byte"))
-    yield from Walk(part, every=True, anomalies=placed_anomalies(part)).steps()
+    yield from steps_of(part, Look(every=True))
 
 
 def _wrapped(decl: Any) -> MessageStruct:
     return decl if isinstance(decl, MessageStruct) else MessageStruct(["value" / decl], None, {})
 
 
-def say(text: str) -> Remark:
-    """Return a paragraph."""
-    return Remark(text, plain=True)
-
-
 def explain_error(row: ErrorCode, meaning: ErrorMeaning) -> Iterator[Event]:
     """Yield the meaning of an error code, the conditions that lead to it, the reaction of clients, and its bytes."""
-    yield Remark(f"error {row.code}: {row.name}")
-    yield say(meaning.meaning)
-    yield say(f"Given by: {meaning.given}")
-    yield say(meaning.clients)
     kind = "a RetriableException" if row.retriable else "no RetriableException"
-    if row.code:
-        yield say(f"Its exception in Kafka's Java code is {kind} (org.apache.kafka.common.protocol.Errors).")
+    exception = f"Its exception in Kafka's Java code is {kind} (org.apache.kafka.common.protocol.Errors)."
+    yield from facts(
+        f"error {row.code}: {row.name}",
+        meaning.meaning,
+        f"Given by: {meaning.given}",
+        meaning.clients,
+        exception if row.code else "",
+    )
     yield from explain_value("errorCode", INTS["int16"], row.code)
 
 
@@ -179,38 +175,36 @@ def explain_size(size: int) -> Iterator[Event]:
 
 def explain_anomaly(code: str) -> Iterator[Event]:
     """Yield the meaning of an anomaly of kwire."""
-    yield Remark(code)
-    yield say(f"{MEANING[code][:1].upper()}{MEANING[code][1:]}.")
+    yield from facts(code, f"{MEANING[code][:1].upper()}{MEANING[code][1:]}.")
 
 
 def explain_finding(kind: FindingKind) -> Iterator[Event]:
     """Yield the severity, the meaning and the advice of a finding of `kwire diagnose`."""
-    yield Remark(f"{kind.code}, {kind.severity}")
-    yield say(kind.title)
-    yield say(kind.meaning)
-    yield say(f"What to do: {kind.advice}")
-    for client, advice in kind.advice_by_client:
-        yield say(f"{client}: {advice}")
-    if kind.see:
-        yield say(f"See {', '.join(kind.see)}.")
+    yield from facts(
+        f"{kind.code}, {kind.severity}",
+        kind.title,
+        kind.meaning,
+        f"What to do: {kind.advice}",
+        *(f"{client}: {advice}" for client, advice in kind.advice_by_client),
+        f"See {', '.join(kind.see)}." if kind.see else "",
+    )
 
 
 def explain_headers() -> Iterator[Event]:
     """Yield the layouts of all versions of request and response headers."""
-    yield Remark("headers of requests and responses")
-    yield say(
+    layouts = [
+        f"{kind} header {version}: {header_layout(header)}"
+        for kind, headers in (("request", REQUEST_HEADERS), ("response", RESPONSE_HEADERS))
+        for version, header in headers.items()
+    ]
+    yield from facts(
+        "headers of requests and responses",
         "Before each request and response stands a header, of a version of its own: the kind of message "
-        "and its version tell which."
-    )
-    for kind, headers in (("request", REQUEST_HEADERS), ("response", RESPONSE_HEADERS)):
-        for version, header in headers.items():
-            yield say(f"{kind} header {version}: {header_layout(header)}")
-    yield say(
-        "A request has header 2 where its body is flexible (KIP-482), else 1; ControlledShutdown version 0 has 0."
-    )
-    yield say(
+        "and its version tell which.",
+        *layouts,
+        "A request has header 2 where its body is flexible (KIP-482), else 1; ControlledShutdown version 0 has 0.",
         "A response has header 1 where its body is flexible, else 0. That of ApiVersions has 0 always (KIP-511): "
-        "it comes before the client knows what the broker understands."
+        "it comes before the client knows what the broker understands.",
     )
 
 
@@ -228,8 +222,7 @@ def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iter
             declared = any(version in versions for versions, _ in entry.header_versions)
             rule = "the definition's headerVersions say otherwise" if declared else "it is one of Kafka's exceptions"
             why += f", which would mean header {usual}, but {rule}"
-        yield Remark(f"{name} {version}: {kind} header {number}")
-        yield say(f"{why[:1].upper()}{why[1:]}.")
+        yield from facts(f"{name} {version}: {kind} header {number}", f"{why[:1].upper()}{why[1:]}.")
         value = {"requestApiKey": api.key, "requestApiVersion": version, "correlationId": 1, "clientId": "client-1"}
         layout = declare(header_spec(catalog, kind), number)
         data = layout.build({key: field_value for key, field_value in value.items() if key in layout.known_keys})
@@ -239,9 +232,8 @@ def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iter
 
 def explain_api(catalog: Catalog, api: Api, version: int | None) -> Iterator[Event]:
     """Yield the explanation of an api: its key, its versions, and the first fields of its messages."""
-    yield Remark(f"{api.name}, api key {api.key}")
-    if api.aliases:
-        yield say(f"Once called {', '.join(api.aliases)}.")
+    former = f"Once called {', '.join(api.aliases)}." if api.aliases else ""
+    yield from facts(f"{api.name}, api key {api.key}", former)
     for kind, name in (("request", api.request), ("response", api.response)):
         if not name:
             continue
@@ -271,14 +263,17 @@ def explain_crc(batch: Batch) -> Iterator[Event]:
     part, _ = batch_parts(Extent(None), batch)
     rule, covers_from = CHECKSUMS[layout.name, "crc"]
     first = batch.position + layout.crc_from
-    last = batch.end - 1
-    yield Remark(f"{RECORD_FORMATS[layout.name].about}, at byte {batch.position}, {batch.size} bytes")
-    covered = f"the field {covers_from} to the end: {batch.end - first} bytes, {first} to {last}"
-    yield say(f"Its checksum is a {RULES[rule].name} of the bytes from {covered}.")
+    covered = f"the field {covers_from} to the end: {batch.end - first} bytes, {first} to {batch.end - 1}"
     before = [item.node for item in part.tree.root.parts if item.start < first and item.node.name != "crc"]
     fields = ", ".join(f"{node.name} {node_type(node)}" for node in before)
-    yield say(f"Not covered are the checksum itself and what stands before: {fields}.")
-    yield from (step for step in Walk(part, every=False).steps() if isinstance(step, Step) and step.path == "crc")
+    yield from facts(
+        f"{RECORD_FORMATS[layout.name].about}, at byte {batch.position}, {batch.size} bytes",
+        f"Its checksum is a {RULES[rule].name} of the bytes from {covered}.",
+        f"Not covered are the checksum itself and what stands before: {fields}.",
+    )
+    for step in steps_of(part, Look(every=False)):
+        if isinstance(step, Step) and step.path == "crc":
+            yield replace(step, anomalies=())
     if not batch.crc_valid:
         yield say(_explain_mismatch(batch, first, POLYNOMIALS[rule]))
 

@@ -8,21 +8,22 @@ before the message does, the last step states the missing field, the bytes it ne
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.engine.codes import COUNT_MISMATCH, TRAILING_BYTES, TRUNCATED
+from kwire_cli.engine.codes import COUNT_MISMATCH, TRAILING_BYTES, TRUNCATED, in_payload
 from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
 from kwire_cli.engine.tree import is_null, places, read_count
+from kwire_cli.engine.values import anomalies
 from kwire_cli.errors import counted
 from kwire_cli.message.decoded import cut_records
 from kwire_cli.structs.composites import Rest
 from kwire_cli.structs.lengths import Prefixed, Sized
 from kwire_cli.structs.numbers import UVARINT, Varint
 from kwire_cli.view.explain.model import Piece, Skipped, Step
-from kwire_cli.view.explain.notes import NOTES, layout_of
+from kwire_cli.view.explain.notes import note_on
 from kwire_cli.view.explain.pieces import pieces_of
 from kwire_cli.view.explain.rules import element_text, leaf_type, node_type
 from kwire_cli.view.rows import Title
@@ -32,11 +33,8 @@ if TYPE_CHECKING:
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.tree import Item
-    from kwire_cli.records.registers import Register
+    from kwire_cli.view.explain.model import Look
     from kwire_cli.view.rows import Field, Part, Row
-
-    Placed = Sequence[tuple[int, Anomaly]]
-    """Anomalies, each with the offset of the byte that shows it."""
 
 SHOWN_VALUES = 20
 """Maximum number of omitted elements whose values are shown."""
@@ -44,46 +42,59 @@ AFTER = 6
 """Maximum number of fields to list after a missing one."""
 
 
-@dataclass
-class Walk:
-    """One pass over the rows of a part.
+def steps_of(part: Part, look: Look, level: int = 0, prefix: str = "", last: str = "") -> Iterator[Step | Skipped]:
+    """Yield the steps of a part, each with the path of the next one.
 
-    Attributes:
-        every: Do not leave out repeated elements.
-        anomalies: The anomalies of the part.
-        prefix: The start of the paths of its fields.
-        seen: The leaves that were shown, each with its case.
-        cut: The records field in which the bytes end.
-
+    `prefix` is the start of the paths of its fields, and `last` the consequence of its end.
     """
-
-    part: Part
-    every: bool
-    anomalies: Placed = ()
-    level: int = 0
-    prefix: str = ""
-    register: Register | None = None
-    seen: set[tuple[int, int]] = field(default_factory=set)
-    cut: Field | None = None
-
-    def __post_init__(self) -> None:
-        self.anomalies = sorted(self.anomalies, key=itemgetter(0))
-
-    def steps(self, last: str = "") -> Iterator[Step | Skipped]:
-        """Yield the steps of the part, each with the path of the next one. `last` is the consequence of its end."""
-        previous: Step | Skipped | None = None
-        for step in self._steps_and_gap():
-            if isinstance(previous, Step):
-                yield replace(previous, next=step.path if isinstance(step, Step) else step.first)
-            elif previous is not None:
-                yield previous
-            previous = step
-        if isinstance(previous, Step) and previous.type != "gap":
-            previous = replace(previous, then="; ".join(filter(None, (previous.then, last))))
-        if previous is not None:
+    previous: Step | Skipped | None = None
+    for step in _Walk(part, look, level, prefix).steps():
+        if isinstance(previous, Step):
+            yield replace(previous, next=step.path if isinstance(step, Step) else step.first)
+        elif previous is not None:
             yield previous
+        previous = step
+    if isinstance(previous, Step) and previous.type != "gap":
+        previous = replace(previous, then="; ".join(filter(None, (previous.then, last))))
+    if previous is not None:
+        yield previous
 
-    def _steps_and_gap(self) -> Iterator[Step | Skipped]:
+
+def _placed_anomalies(part: Part, level: int) -> list[tuple[int, Anomaly]]:
+    """Return the anomalies of a part in order, each with the offset of the byte at which to show it."""
+    body = part.body
+    batch = part.batch
+    if part.name == "size":
+        return []
+    if batch and part.name == "batch":
+        places = {item.node.name: item.start for item in part.tree.root.parts}
+        found = [
+            (places.get(note.path, note.offset) if note.offset == batch.position else note.offset, note)
+            for note in (batch.notes if batch.head.codec else batch.anomalies)
+        ]
+    elif body:
+        notes = in_payload(body.anomalies) if level else body.anomalies
+        found = [(note.offset, note) for note in notes[len(body.notes) :]]
+    else:
+        found = [(note.offset, note) for note in anomalies(part.tree)]
+    return sorted(found, key=itemgetter(0))
+
+
+class _Walk:
+    """One pass over the rows of a part."""
+
+    def __init__(self, part: Part, look: Look, level: int, prefix: str) -> None:
+        self.part = part
+        self.look = look
+        self.level = level
+        self.prefix = prefix
+        self.anomalies = _placed_anomalies(part, level)
+        self.seen: set[tuple[int, int]] = set()
+        """The leaves that were shown, each with its case."""
+        self.cut: Field | None = None
+        """The records field in which the bytes end."""
+
+    def steps(self) -> Iterator[Step | Skipped]:
         yield from self._inside(self.part.rows())
         if self.part.tree.gap:
             yield self._gap()
@@ -98,7 +109,7 @@ class Walk:
         for row in rows:
             if isinstance(row, Title):
                 continue  # `_gap` yields the gap at the end
-            if not self.every and row.item.index and self._is_known(row.item):
+            if not self.look.every and row.item.index and self._is_known(row.item):
                 run.append(row)
                 continue
             if run:
@@ -128,12 +139,16 @@ class Walk:
 
     def _step(self, row: Field) -> Step:
         item = row.item
-        leaf = item.leaf
-        self.seen |= {*_keys(item, self.part.data)}
-        pieces, then = pieces_of(row, self.register)
-        notes = {} if row.kind in {"tag-count", "unknown-tag"} else NOTES.get(layout_of(self.part), {})
+        self.seen.update(_keys(item, self.part.data))
+        pieces, then = pieces_of(row, self.look.register)
+        note = "" if row.kind in {"tag-count", "unknown-tag"} else note_on(self.part, item.leaf.path)
         found = self._between(item.start, item.end)
-        return self._build_step(item, row.path, leaf_type(leaf), pieces, row, found, then, notes.get(leaf.path, ""))
+        return self._at(item, row.path, leaf_type(item.leaf), pieces, row=row, anomalies=found, then=then, note=note)
+
+    def _at(self, item: Item, path: str, kind: str, pieces: Sequence[Piece], **more: Any) -> Step:
+        part = self.part
+        path = self.prefix + path
+        return Step(part, part.data, self.level, path, item.start, item.end, kind, tuple(pieces), **more)
 
     def _gap(self) -> Step:
         """Return the step of the bytes that could not be decoded. They are empty if the bytes ended before a field.
@@ -150,8 +165,9 @@ class Walk:
         if flags & TRAILING_BYTES:
             working: tuple[str, ...] = (counted(gap.end - gap.start, "byte"),)
             pieces = [Piece(gap.start, gap.end, "gap", "gap.rest", working, secret)]
-            return self._build_step(gap, "", "gap", pieces, None, found)
-        unread = [path for path, item in places(part.tree.root, keep=False) if not item.whole and _is_leaf(item)]
+            return self._at(gap, "", "gap", pieces, anomalies=found)
+        items = places(part.tree.root, keep=False)
+        unread = [path for path, item in items if not item.whole and isinstance(item.node, Leaf)]
         lost = spans.program.leaves[spans.lost] if spans.lost > 0 else None
         cut = not flags or bool(flags & (TRUNCATED | COUNT_MISMATCH))
         working = ()
@@ -168,37 +184,8 @@ class Walk:
         pieces = [Piece(gap.start, end, "gap", "gap.cut" if cut else "gap.unreadable", working, secret)]
         if records:
             pieces.append(Piece(end, gap.end, "value", "records"))
-        return self._build_step(gap, (unread or [""])[-1], "gap", pieces, self.cut, found, then)
-
-    def _build_step(
-        self,
-        item: Item,
-        path: str,
-        kind: str,
-        pieces: Sequence[Piece],
-        row: Field | None,
-        found: tuple[Anomaly, ...],
-        then: str = "",
-        note: str = "",
-    ) -> Step:
-        return Step(
-            self.part,
-            self.part.data,
-            self.level,
-            self.prefix + path,
-            item.start,
-            item.end,
-            kind,
-            tuple(pieces),
-            row,
-            found,
-            then,
-            note,
-        )
-
-
-def _is_leaf(item: Item) -> bool:
-    return isinstance(item.node, Leaf)
+        path = unread[-1] if unread else ""
+        return self._at(gap, path, "gap", pieces, row=self.cut, anomalies=found, then=then)
 
 
 def _keys(item: Item, data: Any) -> Iterator[tuple[int, int]]:

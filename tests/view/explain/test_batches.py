@@ -9,8 +9,8 @@ import kwire_cli as kwire
 from kwire_cli.message.roles import RecordsAs
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import read_items, source_of
-from kwire_cli.view.explain.messages import Look, explain_items
-from kwire_cli.view.explain.model import Heading, Remark, Skipped, Step
+from kwire_cli.view.explain.messages import explain_items
+from kwire_cli.view.explain.model import Heading, Look, Remark, Skipped, Step
 
 CATALOG = kwire.catalog()
 

@@ -16,8 +16,8 @@ from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.view.explain.messages import Look, explain_body, explain_frame, explain_items
-from kwire_cli.view.explain.model import Heading, Skipped, Step
+from kwire_cli.view.explain.messages import explain_body, explain_frame, explain_items
+from kwire_cli.view.explain.model import Heading, Look, Skipped, Step
 from kwire_cli.view.explain.rules import RULES
 
 CATALOG = kwire.catalog()

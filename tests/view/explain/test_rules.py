@@ -23,6 +23,8 @@ def test_a_rule_says_what_and_where_from():
 
 
 def paths(layout):
+    if layout == "records":
+        return set().union(*map(paths, LAYOUTS))
     if layout in LAYOUTS:
         return {leaf.path for leaf in records_entry(LAYOUTS[layout].decl).program.leaves}
     spec = SIZE_PREFIX if layout == "FrameSize" else CATALOG.message(layout)

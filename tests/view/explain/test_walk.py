@@ -5,8 +5,8 @@ from itertools import pairwise
 import kwire_cli as kwire
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.roles import RecordsAs
-from kwire_cli.view.explain.messages import Look, explain_body
-from kwire_cli.view.explain.model import Skipped, Step
+from kwire_cli.view.explain.messages import explain_body
+from kwire_cli.view.explain.model import Look, Skipped, Step
 
 CATALOG = kwire.catalog()
 
