@@ -171,7 +171,7 @@ def _select_events(events: Iterator[Event], at: int) -> Iterator[Event]:
             matched = True
             yield event
     if not matched:
-        raise InputError(f"no field has byte {at}")
+        raise InputError(f"no field contains byte {at}")
 
 
 for topic in TOPICS:

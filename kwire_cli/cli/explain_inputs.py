@@ -147,9 +147,9 @@ class Explanations:
             if number == last:
                 raise InputError(f"frame {last} is not a request or response, but {line.kind}", file=label)
         if chosen and last:
-            raise InputError(f"none of its {last} frames matches --filter", file=label)
+            raise InputError(f"no frame matches --filter ({last} read)", file=label)
         raise InputError(
-            "there is no frame in it" if number is None else f"there is no frame {number}: it has {last}", file=label
+            "it contains no frame" if number is None else f"there is no frame {number}: it has {last}", file=label
         )
 
     def _explain_frame(
@@ -221,6 +221,6 @@ class Explanations:
 def batch_at(source: Source, position: int, name: str) -> Any:
     """Return the batch or gap that contains a byte. Raise InputError if the position is past the end."""
     if not 0 <= position < source.size:
-        raise InputError(f"there is no byte {position}: it has {source.size}", file=name)
+        raise InputError(f"byte {position} is past the end of the input ({source.size} bytes)", file=name)
     start = position if Reader(source).right_at(position) else 0
     return next(item for item in Reader(source, start).items() if item.position <= position < item.end)

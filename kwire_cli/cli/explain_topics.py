@@ -151,12 +151,12 @@ def _several(**settings: Any) -> dict[str, Any]:
 
 @topic(
     "varint",
-    "A number as varints, or bytes as such: varint -3, varint 0xac02.",
+    "A number as varints, or bytes as varints: varint -3, varint 0xac02.",
     numbers=True,
     words=_several(required=True, metavar="VALUE..."),
 )
 def varint(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
-    """Explain how a number is written as a varint, or how bytes are read as one.
+    """Explain how a number is encoded as a varint, or how bytes are decoded as one.
 
     VALUE is a number (300, -3), or bytes in hex (0xac02, ac 02).
     """
@@ -165,7 +165,7 @@ def varint(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
         try:
             number = int("".join(words).replace("_", ""))
         except ValueError:
-            raise InputError(f"{' '.join(words)!a} is neither a number nor bytes in hex, such as 0xac02") from None
+            raise InputError(f"{' '.join(words)!a} is neither a number nor hex bytes, such as 0xac02") from None
         is_long = not -(1 << 31) <= number < 1 << 31
     else:
         is_long = len(data) > topics.TYPES["varint"].decl.max_bytes
@@ -202,7 +202,7 @@ def _parse_bytes(words: tuple[str, ...]) -> bytes | None:
     value={"required": False},
 )
 def type_(_: Catalog, name: str | None, value: str | None) -> Iterator[Iterable[Event]]:
-    """Explain a type of the protocol, with a VALUE of yours; all types without NAME.
+    """Explain a type of the protocol, with your VALUE. Without NAME, explain all types.
 
     NAME is the name in the protocol guide (compact-string, int32, uuid). VALUE is JSON, a bare string, or bytes
     as 0x….
@@ -268,11 +268,11 @@ def crc(environment: Environment, options: CrcOptions) -> int:
     for opened in open_inputs((text,), how, Terminal(environment), takes={Kind.BATCHES, Kind.LOG_FILE, Kind.FOLDER}):
         for file in opened.files() if isinstance(opened, LogInput) else ():
             if not file.has_batches:
-                raise InputError("this holds no record batches", file=file.label)
+                raise InputError("the file contains no record batches", file=file.label)
             item = batch_at(source_of(file.content, form=options.record_format), position or 0, file.label)
             if not isinstance(item, Batch):
                 where = f"byte {position or 0} is in no batch ({item.code}, {item.size} bytes from {item.position})"
-                raise InputError(f"{where}; kwire explain shows those in messages", file=file.label)
+                raise InputError(f"{where}; for batches in messages use kwire explain", file=file.label)
             output.show(topics.explain_crc(item))
             right = right and item.crc_valid
     return Exit.DONE if right else Exit.FOUND
@@ -356,7 +356,7 @@ def size(_: Catalog, sizes: tuple[int, ...]) -> Iterator[Iterable[Event]]:
     words=_several(metavar="[CODE]...", shell_complete=complete_anomaly),
 )
 def anomaly(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
-    """Explain anomaly codes; all of them without CODE."""
+    """Explain anomaly codes. Without CODE, explain all of them."""
     codes = [_check_code(code, MEANING, "an anomaly code", "kwire explain anomaly") for code in words]
     yield chain.from_iterable(map(topics.explain_anomaly, codes or MEANING))
 
@@ -367,7 +367,7 @@ def anomaly(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
     words=_several(metavar="[CODE]...", shell_complete=complete_finding),
 )
 def finding(_: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
-    """Explain findings of `kwire diagnose`; all of them without CODE."""
+    """Explain findings of `kwire diagnose`. Without CODE, explain all of them."""
     kinds = finding_kinds()
     codes = [_check_code(code, kinds, "a finding", "kwire explain finding") for code in words]
     yield chain.from_iterable(topics.explain_finding(kinds[code]) for code in codes or kinds)

@@ -63,7 +63,7 @@ def _frame(frame: Frame, outline: Iterable[Row], look: Look, level: int) -> Iter
         else:
             yield from _inside(row, look, level + 1)
     if left:
-        yield Remark(f"… {left} more messages in fields, of kinds that were shown", level + 1)
+        yield Remark(f"… {left} more messages in fields, of kinds shown before", level + 1)
 
 
 def _is_shown(row: Row, look: Look, shown: set[Any]) -> bool:
@@ -83,8 +83,8 @@ def _type(message: Any) -> tuple[str, str, int | None]:
 def _end(frame: Frame, name: str) -> str:
     """Return the consequence of the end of a part."""
     if name == "body":
-        further = ": the next one on the connection begins with its own size" * frame.prefixed
-        return f"the message ends here, and the frame with it{further}"
+        further = ": the next frame on the connection begins with its size" * frame.prefixed
+        return f"the message and the frame end here{further}"
     names = [name for name, _ in frame.parts]
     if name == names[-1]:
         return ""
@@ -115,7 +115,7 @@ def explain_body(
 def _message(part: Part, look: Look, level: int, last: str, prefix: str = "") -> Iterator[Event]:
     body = part.body
     assert body  # noqa: S101 - for the type checker
-    guess = f", by which {body.version} is read as a guess" if body.guess else ""
+    guess = f", a guess for version {body.version}" if body.guess else ""
     title = f"{body.message} version {body.layout_version}{guess}"
     yield Heading(part, "the size of the frame" if part.name == "size" else title, level)
     yield from (Remark("", level, note) for note in body.notes)
@@ -134,7 +134,7 @@ def _inside(row: Row, look: Look, level: int) -> Iterator[Event]:
         yield from (Remark("", level, note) for note in part.anomalies)
         yield from (Remark(plain(below.line), level, plain=True) for below in row.below())
     elif isinstance(part, Forwarded):
-        yield Remark(f"in {part.path}: {part.type}, with a header of its own and without a size", level)
+        yield Remark(f"in {part.path}: {part.type}, with its own header and without a size", level)
         yield from _frame(part.frame, row.below(), look, level)
     elif isinstance(part, Part) and part.payload and part.body:
         if part.body.start:
@@ -146,7 +146,7 @@ def _prefix(part: Part, look: Look, level: int) -> Iterator[Event]:
     """Yield the prefix before the message in a payload, which identifies the message."""
     assert part.body  # noqa: S101 - for the type checker
     assert part.payload  # noqa: S101 - as above
-    first = "the type of the record" if part.payload.type.isdecimal() else "the version of what follows"
+    first = "the type of the record" if part.payload.type.isdecimal() else "the version of the message that follows"
     for decl, title in ((messages.VERSION, first), (messages.METADATA_FRAME, "the frame of a metadata record")):
         tree, exact = declared(records_entry(decl), part.payload.data, 0, part.body.start)
         if exact:
@@ -185,7 +185,7 @@ def _items(outline: Iterable[Row], look: Look, level: int) -> Iterator[Event]:
             shown.add(_batch_kind(item))
             yield from _batch(item, row, look, shown, level)
             continue
-        what = f"of a batch of {item.batch.whole_size}" if item.batch else "that are no batch"
+        what = f"of a batch of {item.batch.whole_size} bytes" if item.batch else "outside any batch"
         yield Remark(f"{item.code} at byte {item.position}: {item.size} bytes {what}", level)
         if item.batch:
             yield from _batch(item.batch, row, look, shown, level)
@@ -226,10 +226,14 @@ def _batch(batch: Batch, row: Row, look: Look, shown: set[Any], level: int) -> I
     for title in titles:
         packed = title.subject
         if packed is None:
-            yield Remark(f"what {batch.compression} packed in the value; from here on offsets count in that", level + 1)
+            yield Remark(
+                f"the value, decompressed with {batch.compression}; offsets below count in these bytes", level + 1
+            )
             yield from _items(title.below(), look, level + 1)
         elif isinstance(packed, Part) and not packed.payload:
-            text = f"{len(packed.data)} bytes that {batch.compression} packed; from here on offsets count in these"
+            text = (
+                f"{len(packed.data)} bytes, decompressed with {batch.compression}; offsets below count in these bytes"
+            )
             yield Heading(packed, text, level + 1)
             yield from steps_of(packed, look, level + 1)
         elif not _is_shown(title, look, shown):

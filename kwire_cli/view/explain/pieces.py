@@ -108,7 +108,7 @@ def _checksum_working(row: Field, raw: bytes, rule: str, covers_from: str) -> It
         return
     end = item.start if item.start > start else parent.end
     computed = SUMS_OF[rule](row.part.data[start:end])
-    verdict = "as stated" if computed == stated else "NOT what is stated"
+    verdict = "as stated" if computed == stated else "NOT as stated"
     span = f"the {end - start} bytes from {covers_from} on, {start} to {end - 1}"
     yield f"{span}, have 0x{computed:08x}: {verdict}"
 
@@ -119,7 +119,7 @@ def _sized(row: Field, raw: bytes) -> Pieces:
     value = row.part.tree.spans.value[item.span]
     content = _content_rule(item.leaf)
     if isinstance(decl, Rest):
-        left = f"{item.end - item.start} bytes, which is what the size leaves"
+        left = f"{item.end - item.start} bytes, the rest of the size"
         return _single_piece(row, "value", content if content == "compressed" else "length.rest", left), ""
     working, number = prefix_working(decl, raw[: value - item.start], "byte", "null")
     pieces = [
@@ -129,7 +129,7 @@ def _sized(row: Field, raw: bytes) -> Pieces:
         pieces.append(Piece(value, item.end, "value", content))
     if number > 0:
         return pieces, ""
-    return pieces, f"no bytes: {'there is no value' if number else 'an empty value, which is not null'}"
+    return pieces, f"no bytes: {'the value is null' if number else 'the value is empty, not null'}"
 
 
 def _content_rule(leaf: Leaf) -> str:
@@ -142,10 +142,10 @@ def _content_rule(leaf: Leaf) -> str:
 def _count(row: Field, raw: bytes) -> Pieces:
     decl = row.item.leaf.decl
     array = row.parent.node
-    working, number = prefix_working(decl, raw, "element", "null, no array at all")
+    working, number = prefix_working(decl, raw, "element", "null, no array")
     then = ""
     if number == 0:
-        then = "no element: what comes next is the field after the array"
+        then = "no element: the field after the array follows"
     elif number > 0 and isinstance(array, Array):
         then = f"{counted(number, 'element')}, {'each ' * (number > 1)}{rules.element_text(array.element)}"
     return _single_piece(row, "count", rules.prefix_rule("count", decl.prefix, compact=decl.compact), working), then
@@ -155,10 +155,10 @@ def _presence(row: Field, raw: bytes) -> Pieces:
     decl = row.item.leaf.decl
     node = row.parent.node
     null = decl.is_null(decl.presence.read(raw))
-    then = "no struct: what comes next is the field after it" if null else ""
+    then = "no struct: the field after it follows" if null else ""
     if not null and isinstance(node, Nullable):
         then = f"a struct: {rules.fields_text(node.struct)}"
-    working = f"{number_working(decl.presence, raw)}: {'null' if null else 'there is one'}"
+    working = f"{number_working(decl.presence, raw)}: {'null' if null else 'present'}"
     return _single_piece(row, "presence", rules.prefix_rule("presence", decl.presence), working), then
 
 
@@ -167,7 +167,7 @@ def _tag_count(row: Field, raw: bytes) -> Pieces:
     owner = row.item.leaf.path.removesuffix("_tags").rstrip(".")
     then = ""
     if number:
-        then = f"{f'{number} times ' if number > 1 else ''}a tag, a size and so many bytes"
+        then = f"a tag, a size and a value{f', {number} times' if number > 1 else ''}"
     elif owner:
         then = f"{'this element of ' * owner.endswith('[]')}{owner.removesuffix('[]')} ends here"
     working = f"{varint_working(raw)} tagged field{'s' * (number != 1)}"

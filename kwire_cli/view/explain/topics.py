@@ -111,7 +111,7 @@ def explain_unsigned(number: int) -> Iterator[Event]:
     """
     yield from explain_bytes("unsigned-varint", UVARINT, unsigned_varint(number))
     if number > UVARINT.high:
-        yield say(f"Kafka's readers take the 32 bits of {number} as an int: {number - (1 << 32)}.")
+        yield say(f"Kafka decodes the 32 bits of {number} as an int: {number - (1 << 32)}.")
 
 
 def explain_bytes(name: str, decl: Any, data: bytes) -> Iterator[Event]:
@@ -128,12 +128,12 @@ def _wrapped(decl: Any) -> MessageStruct:
 
 def explain_error(row: ErrorCode, meaning: ErrorMeaning) -> Iterator[Event]:
     """Yield the meaning of an error code, the conditions that lead to it, the reaction of clients, and its bytes."""
-    kind = "a RetriableException" if row.retriable else "no RetriableException"
+    kind = "a RetriableException" if row.retriable else "not a RetriableException"
     exception = f"Its exception in Kafka's Java code is {kind} (org.apache.kafka.common.protocol.Errors)."
     yield from facts(
         f"error {row.code}: {row.name}",
         meaning.meaning,
-        f"Given by: {meaning.given}",
+        f"Returned by: {meaning.given}",
         meaning.clients,
         exception if row.code else "",
     )
@@ -141,7 +141,7 @@ def explain_error(row: ErrorCode, meaning: ErrorMeaning) -> Iterator[Event]:
 
 
 _SPOKEN = {
-    "tls": "TLS: {record}. One side has TLS, and the listener of the other side has none, or the other way round: "
+    "tls": "TLS: {record}. Only one of the two sides uses TLS: "
     "compare security.protocol of the client with the protocol of the listener",
     "http": "HTTP: a browser, a health check, a scraper of metrics, or the answer of an HTTP server",
     "ssh": "SSH",
@@ -199,12 +199,12 @@ def explain_headers() -> Iterator[Event]:
     ]
     yield from facts(
         "headers of requests and responses",
-        "Before each request and response stands a header, of a version of its own: the kind of message "
-        "and its version tell which.",
+        "Each request and each response begins with a header. The message and its version determine the version "
+        "of the header.",
         *layouts,
-        "A request has header 2 where its body is flexible (KIP-482), else 1; ControlledShutdown version 0 has 0.",
-        "A response has header 1 where its body is flexible, else 0. That of ApiVersions has 0 always (KIP-511): "
-        "it comes before the client knows what the broker understands.",
+        "A request has header 2 if its body is flexible (KIP-482), otherwise 1. ControlledShutdown version 0 has 0.",
+        "A response has header 1 if its body is flexible, otherwise 0. An ApiVersions response always has header 0 "
+        "(KIP-511), because the client does not know yet which versions the broker supports.",
     )
 
 
@@ -232,14 +232,14 @@ def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iter
 
 def explain_api(catalog: Catalog, api: Api, version: int | None) -> Iterator[Event]:
     """Yield the explanation of an api: its key, its versions, and the first fields of its messages."""
-    former = f"Once called {', '.join(api.aliases)}." if api.aliases else ""
+    former = f"Former names: {', '.join(api.aliases)}." if api.aliases else ""
     yield from facts(f"{api.name}, api key {api.key}", former)
     for kind, name in (("request", api.request), ("response", api.response)):
         if not name:
             continue
         spec = catalog.message(name)
         if not spec.valid_versions:
-            yield say(f"{name}: no version of it is valid any more.")
+            yield say(f"{name}: it has no valid version any more.")
             continue
         chosen = spec.valid_versions.high if version is None else version
         flexible = f"flexible from {spec.flexible_versions}" if spec.flexible_versions else "never flexible"
@@ -269,7 +269,7 @@ def explain_crc(batch: Batch) -> Iterator[Event]:
     yield from facts(
         f"{RECORD_FORMATS[layout.name].about}, at byte {batch.position}, {batch.size} bytes",
         f"Its checksum is a {RULES[rule].name} of the bytes from {covered}.",
-        f"Not covered are the checksum itself and what stands before: {fields}.",
+        f"It does not cover itself and the fields before it: {fields}.",
     )
     for step in steps_of(part, Look(every=False)):
         if isinstance(step, Step) and step.path == "crc":
@@ -286,13 +286,13 @@ def _explain_mismatch(batch: Batch, first: int, polynomial: int) -> str:
         return "The two differ in one bit, which may have been flipped in the checksum itself."
     flip = flipped_bit(batch.end - first, difference, polynomial)
     if flip is None:
-        return "No single bit that is the other way round would make it right: more than one is wrong, or the size is."
+        return "No single flipped bit explains the difference: several bits are wrong, or the size is."
     index, bit = flip
     at = first + index
     was = data[at]
     return (
-        f"One bit makes the difference: with bit {bit} of byte {at} the other way round, "
-        f"0x{was ^ 1 << bit:02x} for 0x{was:02x}, it is right."
+        f"One bit makes the difference: with bit {bit} of byte {at} flipped, "
+        f"0x{was ^ 1 << bit:02x} instead of 0x{was:02x}, the checksum is correct."
     )
 
 

@@ -175,7 +175,7 @@ class _Walk:
             raw = bytes(part.data[gap.start : gap.end])
             working = (f"{leaf_type(lost)}: {needs(lost, raw, hidden=secret)}",)
         elif lost:
-            working = (f"{leaf_type(lost)} should stand here",)
+            working = (f"expected {leaf_type(lost)}",)
         after = [*islice(remaining(part.tree.root, part.data), AFTER + 1)]
         more = ", and so on" if len(after) > AFTER else ""
         then = f"then would come {', then '.join(after[:AFTER])}{more}" if after else ""
@@ -210,7 +210,7 @@ def needs(leaf: Leaf, raw: bytes, *, hidden: bool = False) -> str:
     """
     decl = leaf.decl
     have = len(raw)
-    here = f"{counted(have, 'byte')} here" if raw else "none is here"
+    here = f"{counted(have, 'byte')} here" if raw else "no bytes here"
     if leaf.kind == "tag-header":
         return f"a tag and a size, at least 2 bytes; {here}"
     prefix = _first_number(leaf)
@@ -265,4 +265,4 @@ def remaining(root: Item, data: Any) -> Iterator[str]:
         elif isinstance(node, Array):
             yield f"its elements, each {element_text(node.element)}"
         elif isinstance(node, Nullable) and len(parts) == 1 and not parts[0].whole:
-            yield f"{node.name}, if it is there"
+            yield f"{node.name}, if it is present"

@@ -94,7 +94,7 @@ def bits_working(raw: bytes, parts: Sequence[Bits]) -> Iterator[str]:
         which = f"bit {part.shift}" if part.width == 1 else f"bits {part.shift}-{part.shift + part.width - 1}"
         yield f"{which} = {value:0{part.width}b}: {part.name} {part.names.get(value, 'unknown')}"
     if strange := number & ~sum(part.mask for part in parts):
-        yield f"besides 0x{strange:x}, which means nothing in this format"
+        yield f"other bits, 0x{strange:x}, have no meaning in this format"
 
 
 def number_working(decl: Any, raw: bytes) -> str:

@@ -51,7 +51,7 @@ def test_a_wrong_checksum_is_said_at_the_checksum():
     data[100] ^= 1
     [crc] = [event for event in explained(bytes(data)) if isinstance(event, Step) and event.path == "crc"]
     assert [anomaly.code for anomaly in crc.anomalies] == ["CRC_MISMATCH"]
-    assert crc.pieces[0].working[1].endswith("NOT what is stated")
+    assert crc.pieces[0].working[1].endswith("NOT as stated")
 
 
 def test_unknown_attribute_bits_are_said_at_the_attributes():
@@ -61,7 +61,7 @@ def test_unknown_attribute_bits_are_said_at_the_attributes():
         if isinstance(event, Step) and event.path == "attributes"
     ]
     assert [anomaly.code for anomaly in attributes.anomalies] == ["ATTRIBUTES_UNKNOWN"]
-    assert attributes.pieces[0].working[-1] == "besides 0x40, which means nothing in this format"
+    assert attributes.pieces[0].working[-1] == "other bits, 0x40, have no meaning in this format"
 
 
 def test_batches_of_a_kind_are_counted_and_damaged_ones_shown():

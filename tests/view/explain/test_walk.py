@@ -93,8 +93,8 @@ def test_the_missing_field_and_how_much_of_it():
     data = brokers("a")
     expected = {
         2: "4 bytes; 2 bytes here: 2 more",
-        4: "a varint, at least 1 byte; none is here",
-        9: "a varint, at least 1 byte; none is here",
+        4: "a varint, at least 1 byte; no bytes here",
+        9: "a varint, at least 1 byte; no bytes here",
     }
     for cut, text in expected.items():
         gap = explained(data[:cut], "MetadataResponse", 12)[-1]
