@@ -44,11 +44,8 @@ class Topics(Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse arguments. Insert `message` if the first word is not a topic."""
-        if args[:1] in (["--help"], ["-h"]):
-            return super().parse_args(ctx, args)
-        if not args and ctx.obj is not None and ctx.obj.stdin.isatty():
-            return super().parse_args(ctx, args)
-        if not args and ctx.resilient_parsing:
+        is_empty = not args and (ctx.resilient_parsing or (ctx.obj is not None and ctx.obj.stdin.isatty()))
+        if is_empty or args[:1] in (["--help"], ["-h"]):
             return super().parse_args(ctx, args)
         at = self._first_word(ctx, args)
         if at is not None and args[at] in self.commands:

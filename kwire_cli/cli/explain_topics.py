@@ -129,7 +129,8 @@ def topic(
     If an argument is a number, it can be below 0 (`numbers`). Unknown options are then treated as arguments.
     """
     declared = [(key, Any, argument(**settings)) for key, settings in arguments.items()]
-    options_type = make_dataclass("TopicOptions", declared, bases=(Explaining,), frozen=True, kw_only=True)
+    settings = {"frozen": True, "kw_only": True, "eq": False, "repr": False}
+    options_type = make_dataclass("TopicOptions", declared, bases=(Explaining,), **settings)
 
     def decorate(explain: Topic) -> Topic:
         @takes(options_type)
@@ -288,7 +289,7 @@ TOPICS.append(crc)
     version={"type": int, "required": False},
 )
 def header(catalog: Catalog, api: str | None, version: int | None) -> Iterator[Iterable[Event]]:
-    """Explain the headers of requests and responses, or those of an API at a VERSION (default: its newest), and why."""
+    """Explain the headers of all messages, or the headers of an API at a VERSION (default: its newest), and why."""
     if api is None:
         yield topics.explain_headers()
     else:
@@ -327,7 +328,7 @@ def api_(catalog: Catalog, api: str, version: int | None) -> Iterator[Iterable[E
     words=_several(required=True, metavar="CODE...", shell_complete=complete_error),
 )
 def error(catalog: Catalog, words: tuple[str, ...]) -> Iterator[Iterable[Event]]:
-    """Explain error codes: what they mean, who returns them, and how clients react.
+    """Explain error codes: their meaning, who returns them, and how clients react.
 
     CODE is a number or part of a name; `kwire spec errors` lists all codes.
     """

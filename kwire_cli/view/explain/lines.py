@@ -21,6 +21,7 @@ from kwire_cli.view.rows import NOUNS, value_segments
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -76,7 +77,7 @@ def _event_lines(catalog: Catalog, event: Event, shown: Shown, *, short: bool) -
         yield [(f"{event.part.name}: ", "dim"), (event.title, "title")]
     elif isinstance(event, Remark):
         if event.anomaly:
-            yield [("! ", "warning"), (event.anomaly.code, "warning"), (f" {event.anomaly.detail}", "dim")]
+            yield _anomaly(event.anomaly)
         elif event.plain:
             yield from ([(part, "")] for part in shown.wrapped(event.text, 2 * event.level))
         else:
@@ -86,6 +87,10 @@ def _event_lines(catalog: Catalog, event: Event, shown: Shown, *, short: bool) -
         yield _skipped(catalog, event)
     else:
         yield from _step_lines(catalog, event, shown, short=short)
+
+
+def _anomaly(anomaly: Anomaly) -> Line:
+    return [("! ", "warning"), (anomaly.code, "warning"), (f" {anomaly.detail}", "dim")]
 
 
 def _skipped(catalog: Catalog, event: Skipped) -> Line:
@@ -143,7 +148,7 @@ def _step_lines(catalog: Catalog, step: Step, shown: Shown, *, short: bool) -> I
         for piece in step.pieces:
             yield from _piece(step, piece, shown)
     for anomaly in step.anomalies:
-        yield [(f"{'':10}! ", "warning"), (anomaly.code, "warning"), (f" {anomaly.detail}", "dim")]
+        yield [(" " * _INDENT, ""), *_anomaly(anomaly)]
     if step.then and not short:
         yield from _below(step, shown, "→ ", step.then, style="meaning")
 

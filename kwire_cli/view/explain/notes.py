@@ -35,11 +35,11 @@ SUMS = {
 """Fields that are a difference to a base field: the base field, and the name of the sum."""
 
 NOTES: dict[str, dict[str, str]] = read_texts("notes.toml")
-"""Notes by layout and path without indexes. `records` has those of all record formats."""
+"""Notes by layout and path without indexes. The notes of `records` apply to all record formats."""
 
 
 def note_on(part: Part, path: str) -> str:
-    """Return the note on a field of a part; empty if it has none."""
+    """Return the note on a field of a part, or an empty string."""
     layouts = (layout_of(part), "records") if part.batch else (layout_of(part),)
     return next((NOTES[layout][path] for layout in layouts if path in NOTES.get(layout, ())), "")
 

@@ -6,8 +6,8 @@ rule once. This module maps a declaration to its rule and its name.
 
 from __future__ import annotations
 
+import os
 import tomllib
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.program import Array, Choice, Leaf, Nullable, Series, Struct, Tags
@@ -36,8 +36,10 @@ POLYNOMIALS = {"crc32": 0x04C11DB7, "crc32c": 0x1EDC6F41}
 
 
 def read_texts(name: str) -> dict[str, dict[str, Any]]:
-    """Return the tables of a file with texts of explanations."""
-    return tomllib.loads((files("kwire_cli.view.explain") / name).read_text("utf-8"))
+    """Return the tables of a file with rules or notes."""
+    path = os.path.join(os.path.dirname(__file__), name)  # noqa: PTH118, PTH120 - pathlib's import takes longer
+    loader: Any = __spec__.loader  # it reads from a folder or a zip
+    return tomllib.loads(loader.get_data(path).decode())
 
 
 def _read_rules() -> dict[str, Rule]:

@@ -192,11 +192,9 @@ def explain_finding(kind: FindingKind) -> Iterator[Event]:
 
 def explain_headers() -> Iterator[Event]:
     """Yield the layouts of all versions of request and response headers."""
-    layouts = [
-        f"{kind} header {version}: {header_layout(header)}"
-        for kind, headers in (("request", REQUEST_HEADERS), ("response", RESPONSE_HEADERS))
-        for version, header in headers.items()
-    ]
+    layouts: list[str] = []
+    for kind, headers in (("request", REQUEST_HEADERS), ("response", RESPONSE_HEADERS)):
+        layouts += [f"{kind} header {version}: {header_layout(header)}" for version, header in headers.items()]
     yield from facts(
         "headers of requests and responses",
         "Each request and each response begins with a header. The message and its version determine the version "
@@ -208,11 +206,15 @@ def explain_headers() -> Iterator[Event]:
     )
 
 
+def _messages_of(api: Api) -> list[tuple[str, str]]:
+    """Return the request and the response of an api, each with its kind. An api can lack one of them."""
+    names = {"request": api.request, "response": api.response}
+    return [(kind, name) for kind, name in names.items() if name]
+
+
 def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iterator[Event]:
     """Yield the headers of a request version and of its response, and the reasons for these header versions."""
-    for kind, name in (("request", api.request), ("response", api.response)):
-        if not name:
-            continue
+    for kind, name in _messages_of(api):
         entry = catalog.entry(name)
         number = header_version(catalog, kind, api.key, version)
         flexible = version in entry.flexible_versions
@@ -234,9 +236,7 @@ def explain_api(catalog: Catalog, api: Api, version: int | None) -> Iterator[Eve
     """Yield the explanation of an api: its key, its versions, and the first fields of its messages."""
     former = f"Former names: {', '.join(api.aliases)}." if api.aliases else ""
     yield from facts(f"{api.name}, api key {api.key}", former)
-    for kind, name in (("request", api.request), ("response", api.response)):
-        if not name:
-            continue
+    for kind, name in _messages_of(api):
         spec = catalog.message(name)
         if not spec.valid_versions:
             yield say(f"{name}: it has no valid version any more.")
