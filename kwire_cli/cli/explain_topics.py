@@ -129,7 +129,7 @@ def topic(
     If an argument is a number, it can be below 0 (`numbers`). Unknown options are then treated as arguments.
     """
     declared = [(key, Any, argument(**settings)) for key, settings in arguments.items()]
-    settings = {"frozen": True, "kw_only": True, "eq": False, "repr": False}
+    settings: dict[str, Any] = {"frozen": True, "kw_only": True, "eq": False, "repr": False}
     options_type = make_dataclass("TopicOptions", declared, bases=(Explaining,), **settings)
 
     def decorate(explain: Topic) -> Topic:

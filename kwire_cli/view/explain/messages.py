@@ -68,7 +68,7 @@ def _frame(frame: Frame, outline: Iterable[Row], look: Look, level: int) -> Iter
 
 def _is_shown(row: Row, look: Look, shown: set[Any]) -> bool:
     """Return whether a message of this kind was shown before and this one has no anomaly. Add the kind to `shown`."""
-    message = row.subject.payload if isinstance(row.subject, Part) else row.subject
+    message: Any = row.subject.payload if isinstance(row.subject, Part) else row.subject
     kind = _type(message)
     is_known = kind in shown and not look.every and not message.anomalies
     shown.add(kind)
@@ -223,18 +223,14 @@ def _batch(batch: Batch, row: Row, look: Look, shown: set[Any], level: int) -> I
     part, titles = batch_parts(replace(look.extent, deep=not row.buffer.own), batch, row.buffer)
     yield Heading(part, f"{RECORD_FORMATS[batch.layout.name].about}, {offsets(batch)}, {batch.size} bytes", level)
     yield from steps_of(part, look, level)
+    origin = f"decompressed with {batch.compression}; offsets below count in these bytes"
     for title in titles:
         packed = title.subject
         if packed is None:
-            yield Remark(
-                f"the value, decompressed with {batch.compression}; offsets below count in these bytes", level + 1
-            )
+            yield Remark(f"the value, {origin}", level + 1)
             yield from _items(title.below(), look, level + 1)
         elif isinstance(packed, Part) and not packed.payload:
-            text = (
-                f"{len(packed.data)} bytes, decompressed with {batch.compression}; offsets below count in these bytes"
-            )
-            yield Heading(packed, text, level + 1)
+            yield Heading(packed, f"{len(packed.data)} bytes, {origin}", level + 1)
             yield from steps_of(packed, look, level + 1)
         elif not _is_shown(title, look, shown):
             yield from _inside(title, look, level + 1)
