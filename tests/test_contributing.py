@@ -63,7 +63,11 @@ def test_a_record_format(copy):
     folder = copy / "kwire_cli" / "structs" / "records"
     shutil.copy(folder / "v1.py", folder / "v9.py")
     line = CODE[0]
-    line_before(copy / "kwire_cli" / "records" / "formats.py", '"kip98-draft": RecordFormat', line)
+    formats = copy / "kwire_cli" / "records" / "formats.py"
+    line_before(formats, '"kip98-draft": RecordFormat', line)
+    formats.write_text(
+        formats.read_text("utf-8").replace("import kip82, kip98, v0, v1, v2", "import kip82, kip98, v0, v1, v2, v9")
+    )
     written = kwire(
         copy, "encode", "--as-records", "--record-format", "v9", "-f", "raw", '{"records":[{"value":{"text":"hello"}}]}'
     )

@@ -1,6 +1,6 @@
 """The record formats, one entry each.
 
-The module that reads a format is loaded at its first use, so importing this module is fast.
+The module that reads a format is loaded at its first use.
 """
 
 from __future__ import annotations
@@ -8,14 +8,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from kwire_cli.structs.records import kip82, kip98, v0, v1, v2
+
 
 class RecordFormat(NamedTuple):
-    """A format, which `layouts.DECLARED` declares under the names `batch` and `record_set`.
+    """A format. The module `declared` declares it, under the names `batch` and `record_set`.
 
     `kind` is the module of this room that reads it. `about` describes a batch of the format.
     """
 
     magic: int
+    declared: Any
     batch: str
     record_set: str
     kind: str
@@ -28,15 +31,17 @@ class RecordFormat(NamedTuple):
 
 
 RECORD_FORMATS = {
-    "v0": RecordFormat(0, "MESSAGE", "MESSAGE_SET", "legacy", "message, format v0 (magic 0, Kafka 0.8)"),
+    "v0": RecordFormat(0, v0, "MESSAGE", "MESSAGE_SET", "legacy", "message, format v0 (magic 0, Kafka 0.8)"),
     "v1": RecordFormat(
-        1, "MESSAGE", "MESSAGE_SET", "legacy", "message, format v1 (magic 1, Kafka 0.10, KIP-31 and KIP-32)"
+        1, v1, "MESSAGE", "MESSAGE_SET", "legacy", "message, format v1 (magic 1, Kafka 0.10, KIP-31 and KIP-32)"
     ),
-    "v2": RecordFormat(2, "BATCH", "BATCHES", "v2", "record batch, format v2 (magic 2, Kafka 0.11, KIP-98)"),
+    "v2": RecordFormat(2, v2, "BATCH", "BATCHES", "v2", "record batch, format v2 (magic 2, Kafka 0.11, KIP-98)"),
     "kip98-draft": RecordFormat(
-        2, "MESSAGE_SET", "MESSAGE_SETS", "draft98", "message set of the KIP-98 draft, never shipped"
+        2, kip98, "MESSAGE_SET", "MESSAGE_SETS", "draft98", "message set of the KIP-98 draft, never shipped"
     ),
-    "kip82-draft": RecordFormat(2, "MESSAGE", "MESSAGE_SET", "legacy", "message of the KIP-82 draft, never shipped"),
+    "kip82-draft": RecordFormat(
+        2, kip82, "MESSAGE", "MESSAGE_SET", "legacy", "message of the KIP-82 draft, never shipped"
+    ),
 }
 """By name. The magic byte distinguishes the first three. The drafts have the magic of v2 and are read only on
 request.

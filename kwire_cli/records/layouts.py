@@ -17,7 +17,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.records.codecs import crc32, crc32c
 from kwire_cli.records.formats import AUTO, BY_MAGIC, CHOICES, RECORD_FORMATS
 from kwire_cli.structs.composites import offset_of
-from kwire_cli.structs.records import kip82, kip98, v0, v1, v2
+from kwire_cli.structs.records import v0
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -73,12 +73,8 @@ class Layout:
         return dict(zip(self.head.names, self.head.unpack(data, at), strict=True))
 
 
-DECLARED = {"v0": v0, "v1": v1, "v2": v2, "kip82-draft": kip82, "kip98-draft": kip98}
-"""The modules that declare formats, by name."""
-
-
 def _layout(name: str, record_format: RecordFormat) -> Layout:
-    module = DECLARED[name]
+    module = record_format.declared
     decl = getattr(module, record_format.batch)
     head = fixed(leading(decl))
     least = head.size + _LENGTHS.get(record_format.kind, 0) * v0.NULLABLE_BYTES.prefix.length - OVERHEAD

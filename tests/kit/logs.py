@@ -17,7 +17,7 @@ from kwire_cli.engine.fixed import fixed
 from kwire_cli.message.encode import encode
 from kwire_cli.records.compression import compress
 from kwire_cli.records.formats import RECORD_FORMATS
-from kwire_cli.records.layouts import DECLARED, LAYOUTS
+from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.records import v2
 from kwire_cli.view.answers import answer_document
 
@@ -25,7 +25,7 @@ from kwire_cli.view.answers import answer_document
 # purpose.
 
 RECORD_SETS = {
-    name: getattr(DECLARED[name], record_format.record_set) for name, record_format in RECORD_FORMATS.items()
+    name: getattr(record_format.declared, record_format.record_set) for name, record_format in RECORD_FORMATS.items()
 }
 """The declaration of a whole record set of each format."""
 SEGMENTS = ROOT / "samples" / "segments"

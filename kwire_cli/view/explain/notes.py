@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.records.layouts import DECLARED
+from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.structs.records import kip98
 from kwire_cli.view.explain.rules import read_texts
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from kwire_cli.view.rows import Part
 
 BITS: dict[tuple[str, str], tuple[Bits, ...]] = {
-    **{(name, "attributes"): form.ATTRIBUTES for name, form in DECLARED.items()},
+    **{(name, "attributes"): form.declared.ATTRIBUTES for name, form in RECORD_FORMATS.items()},
     ("v2", "records[].attributes"): (),
     ("kip98-draft", "messages[].attributes"): kip98.MESSAGE_ATTRIBUTES,
 }
 CHECKSUMS: dict[tuple[str, str], tuple[str, str]] = {
-    **{(name, "crc"): (form.CRC, form.CRC_FROM) for name, form in DECLARED.items()},
+    **{(name, "crc"): (form.declared.CRC, form.declared.CRC_FROM) for name, form in RECORD_FORMATS.items()},
     ("kip98-draft", "messages[].crc"): (kip98.CRC, kip98.MESSAGE_CRC_FROM),
 }
 """The rule of each checksum, and the first field that it covers."""
