@@ -10,7 +10,7 @@ from kit.commands import each_command
 from kwire_cli.cli.main import COMMANDS, cli
 
 PATHS = re.compile(r"(INPUT|OUTPUT|PATH|FILE|DIR|FOLDER|A B|NEW|CAPTURE)\b(?!=)")
-NO_PATH = {"--fields", "--paths", "--except"}
+NO_PATH = {"--fields", "--paths", "--except", "--histogram"}
 """Options whose paths are those of fields."""
 
 
