@@ -24,8 +24,8 @@ from kwire_cli.engine.arrow import batch_of
 from kwire_cli.lake.descriptors import OWNED_BYTES
 from kwire_cli.lake.hidden import one_array, put_table, table_of
 from kwire_cli.source.kafka.carried import FIRST
-from kwire_cli.source.packets.descriptors import Schedule, Scheduled, origin_of_chains, outlined, over_chain
-from kwire_cli.source.packets.model import NO_TIME, FileRow
+from kwire_cli.source.packets.descriptors import Schedule, Scheduled, outlined, over_chain
+from kwire_cli.source.packets.model import NO_TIME, FileRow, origin_of_chains
 from kwire_cli.source.packets.parts import PART_SIZE, Part
 from kwire_cli.source.packets.points import OVERLAP, Timed, points_of_group
 from kwire_cli.stores import location

@@ -18,7 +18,7 @@ from kwire_cli.source.growing import GrowingPackets
 from kwire_cli.source.packets import files
 from kwire_cli.source.packets.files import Packets, packets as files_packets
 from kwire_cli.source.packets.headers import FRAGMENT
-from kwire_cli.source.packets.model import ALONE, NO_TIME, FileRow, InRow, Merged, Origin, Packet
+from kwire_cli.source.packets.model import ALONE, NO_TIME, FileRow, InRow, Merged, Origin, Packet, origin_of_chains
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.packets.tcp import Limits, Streams
 from kwire_cli.source.tls.decryption import Decryption
@@ -63,15 +63,9 @@ class PointFiles:
     def origin(self) -> Origin:
         """A new origin, which maps packets to files while they are read."""
         point = self.point
-        named: dict[str, Any] = {
-            "capture": point.name if self.others else None,
-            "several": self.several,
-            "index": self.index,
-        }
+        capture = point.name if self.others else None
         rows = [FileRow([location(file.path) for file in chain], [0]) for chain in point.chains]
-        if len(rows) == 1:
-            return InRow(rows[0], point.name, **named)
-        return Merged(rows, point.name, **named)
+        return origin_of_chains(rows, point.name, capture=capture, several=self.several, index=self.index)
 
 
 class PointPackets:

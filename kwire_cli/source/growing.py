@@ -20,8 +20,7 @@ from kwire_cli.stores import path_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.source.packets.model import Notice, Packet
-    from kwire_cli.source.packets.pcap import Secrets
+    from kwire_cli.source.packets.model import Packet
 
 POLL = 0.1
 """Seconds between two reads of a file that does not grow."""
@@ -29,7 +28,7 @@ QUIET = 0.5
 """Seconds without new bytes before an empty batch."""
 
 
-class GrowingPackets:
+class GrowingPackets(CaptureReader):
     """The packets of a file that grows, or of a pipe; iterate once over `batches`.
 
     Reading ends if the writers of a pipe have closed it, if the structure of the file is lost, or if `stop` returns
@@ -53,12 +52,11 @@ class GrowingPackets:
         opening: bytes = b"",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.name = source_name(source)
+        super().__init__(source_name(source))
         self._wait = wait
         self._stop = stop
         self._sleep_for = sleep
         self._opening = opening
-        self._reader = CaptureReader(self.name)
         self._ended = False
         self._is_path = not hasattr(source, "read")
         try:
@@ -69,16 +67,6 @@ class GrowingPackets:
         self._descriptor = _descriptor(self._file)
         self._pipe = self._descriptor is None or not stat.S_ISREG(os.fstat(self._descriptor).st_mode)
 
-    @property
-    def notices(self) -> list[Notice]:
-        """Notices about skipped data, and about reading that ended early."""
-        return self._reader.notices
-
-    @property
-    def secrets(self) -> list[Secrets]:
-        """The decryption secrets in the file so far."""
-        return self._reader.secrets
-
     def batches(self) -> Iterator[list[Packet]]:
         """Yield packets as they arrive, and an empty batch if no bytes have arrived for a while."""
         for piece in self._pieces():
@@ -86,16 +74,16 @@ class GrowingPackets:
                 yield []
             elif packets := self._packets(piece):
                 yield packets
-            if self._reader.stopped:
+            if self.stopped:
                 return
         if self._ended:
-            self._reader.close()
+            self.close()
 
     def _packets(self, piece: bytes) -> list[Packet]:
-        if self._reader.format is None and piece.startswith((GZIP, ZSTD)):
+        if self.format is None and piece.startswith((GZIP, ZSTD)):
             text = "a packed file cannot be followed; unpack it into a pipe: gunzip -c or zstd -dc FILE | kwire decode"
             raise InputError(f"{text} --follow -", file=self.name)
-        return self._reader.feed(piece)
+        return self.feed(piece)
 
     def _pieces(self) -> Iterator[bytes | None]:
         """Yield bytes as they arrive, and None if no bytes have arrived for a while."""

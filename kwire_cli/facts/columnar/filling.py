@@ -47,9 +47,9 @@ from kwire_cli.source.captures import PointFiles
 from kwire_cli.source.files import Pieces
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import Names
-from kwire_cli.source.packets.descriptors import origin_of_chains, outlined, schedule
+from kwire_cli.source.packets.descriptors import outlined, schedule
 from kwire_cli.source.packets.files import MAGIC_SIZE, capture_format
-from kwire_cli.source.packets.model import InRow
+from kwire_cli.source.packets.model import InRow, origin_of_chains
 from kwire_cli.source.tls.decryption import Decryption
 from kwire_cli.source.tls.stream import PROTOCOL
 from kwire_cli.spec.kafka import PRODUCE

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate, chain as flattened, groupby
+from itertools import accumulate, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,21 +23,21 @@ import numpy as np
 from kwire_cli.engine.compiled import octets
 from kwire_cli.errors import InputError
 from kwire_cli.source.files import Naming
-from kwire_cli.source.packets.model import NO_TIME, FileRow, InRow, Merged, Notice, Segment, turned
-from kwire_cli.source.packets.parts import PART_SIZE, Outline, Part, PartReader, outline
+from kwire_cli.source.packets.model import NO_TIME, FileRow, Merged, Notice, Segment, origin_of_chains, turned
+from kwire_cli.source.packets.parts import PART_SIZE, Outline, Part, outline
 from kwire_cli.source.packets.points import Timed, capture_points
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR, payloads as payloads_of, segment_columns
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.stores import FileBytes, location
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
     from kwire_cli.source.packets.model import Origin
+    from kwire_cli.source.packets.parts import PartReader
     from kwire_cli.source.packets.pcap import Secrets
-    from kwire_cli.source.packets.points import Sketch
 
     Octets = npt.NDArray[np.uint8]
     Rows = npt.NDArray[Any]
@@ -64,18 +64,10 @@ class Scheduled:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A capture point: its name and the files of each chain. `apart` is true if other files of its folder contain the
-    same connections.
-    """
+    """A capture point: its name and the files of each chain."""
 
     name: str
     chains: tuple[FileRow, ...]
-    apart: bool = False
-
-    @property
-    def files(self) -> tuple[str, ...]:
-        """The paths of all files, chain by chain."""
-        return tuple(flattened.from_iterable(chain.files for chain in self.chains))
 
     @property
     def last(self) -> int:
@@ -101,17 +93,6 @@ class Schedule:
         point = self.points[number]
         capture = point.name if len(self.points) > 1 else None
         return origin_of_chains(point.chains, point.name, capture=capture, several=len(self.files) > 1, index=number)
-
-
-def origin_of_chains(
-    chains: Sequence[FileRow], point: str, *, capture: str | None, several: bool, index: int, first: int = 0
-) -> Origin:
-    """Return the origin of a capture point's packets, from the chains of its files. The other arguments are the
-    arguments of `Origin`, and `first` of `Merged`.
-    """
-    if len(chains) > 1:
-        return Merged(chains, point, capture=capture, several=several, index=index, first=first)
-    return InRow(chains[0], point, capture=capture, several=several, index=index)
 
 
 def over_chain(
@@ -140,15 +121,8 @@ def outlined(path: str, size: int = PART_SIZE) -> Outlined:
         return path, error.reason
 
 
-def schedule(
-    found: Iterable[Outlined],
-    secrets: Iterable[Secrets] = (),
-    naming: Naming | None = None,
-    sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None,
-) -> Schedule:
-    """Return all parts in one order, by capture point. `secrets` come from key logs; `naming` and `sketched` are
-    arguments of `capture_points`.
-    """
+def schedule(found: Iterable[Outlined], secrets: Iterable[Secrets] = (), naming: Naming | None = None) -> Schedule:
+    """Return all parts in one order, by capture point. `secrets` come from key logs."""
     faults: list[tuple[str, str]] = []
     outlines: dict[str, Outline] = {}
     for path, file_outline in found:
@@ -160,7 +134,7 @@ def schedule(
     files: list[str] = []
     parts: list[Scheduled] = []
     points: list[Planned] = []
-    for point in capture_points(times, naming or Naming(), sketched):
+    for point in capture_points(times, naming or Naming()):
         rows = []
         for number, chain in enumerate(point.chains):
             own = [outlines[path] for path, _, _ in chain]
@@ -171,7 +145,7 @@ def schedule(
                     parts.append(Scheduled(placed, len(files), number, before, len(points)))
                 files.append(path)
             rows.append(FileRow(tuple(location(file.path) for file in chain), tuple(befores), packets))
-        points.append(Planned(point.name, tuple(rows), point.apart))
+        points.append(Planned(point.name, tuple(rows)))
     all_secrets = list(secrets)
     for path in files:
         all_secrets += outlines[path].secrets
@@ -201,16 +175,14 @@ class Described:
     kept: bytes | None
 
 
-def described(scheduled: Scheduled, reader: PartReader | None = None, *, payloads: bool = False) -> Iterator[Described]:
-    """Yield the segments of a part in groups of packets.
+def described(scheduled: Scheduled, reader: PartReader, *, payloads: bool = False) -> Iterator[Described]:
+    """Yield the segments of a part in groups of packets. `reader` reads the part.
 
     Payloads are included if `payloads` is set, and for compressed files and files of stores. An error that makes the
-    file unreadable becomes a notice of the `reader`, which must be a reader of this part.
+    file unreadable becomes a notice of the reader.
     """
-    part = scheduled.part
-    reader = reader or PartReader(part)
     exact = Segments()
-    moment = part.moment
+    moment = scheduled.part.moment
     try:
         for data, packets in reader.chunks():
             columns = segment_columns(data, packets, exact, moment)

@@ -48,6 +48,21 @@ def capture_format(start: bytes) -> str | None:
     return "pcap" if pcap_order(start) else None
 
 
+def format_of(start: bytes, file: str | None) -> str:
+    """Return `pcap` or `pcapng` from the first 4 decompressed bytes of a file.
+
+    Raises:
+        InputError: The file is empty, or not a capture.
+
+    """
+    if found := capture_format(start):
+        return found
+    if not start:
+        raise InputError("the input is empty", file=file)
+    reason = f"begins with {start[:MAGIC_SIZE].hex(' ')}" if len(start) >= MAGIC_SIZE else f"has no {MAGIC_SIZE} bytes"
+    raise InputError(f"neither pcap nor pcapng: it {reason}", file=file)
+
+
 class CaptureReader:
     """Reads the packets of one capture file, without I/O.
 
@@ -55,13 +70,14 @@ class CaptureReader:
     means that more bytes are needed, unless `stopped` is true. `close` ends the file.
 
     Attributes:
+        name: The file's path, if it has one.
         format: `pcap` or `pcapng`; None until it is known.
 
     """
 
-    def __init__(self, file: str | None = None) -> None:
+    def __init__(self, name: str | None = None) -> None:
+        self.name = name
         self.format: str | None = None
-        self._file = file
         self._first = b""
         self._reader: PcapReader | PcapngReader | None = None
 
@@ -91,7 +107,8 @@ class CaptureReader:
             data = self._first = self._first + data
             if len(data) < MAGIC_SIZE:
                 return []
-            self._reader = self._begin(data)
+            self.format = format_of(data, self.name)
+            self._reader = PcapReader() if self.format == "pcap" else PcapngReader()
             self._first = b""
         return self._reader.feed(data)
 
@@ -103,42 +120,20 @@ class CaptureReader:
 
         """
         if self._reader is None:
-            raise InputError(
-                "neither pcap nor pcapng: it has no 4 bytes" if self._first else "the input is empty",
-                file=self._file,
-            )
-        self._reader.close()
-
-    def _begin(self, start: bytes) -> PcapReader | PcapngReader:
-        """Return the reader for a file with this start. Raise InputError if the file is not a capture."""
-        self.format = capture_format(start)
-        if self.format is None:
-            raise InputError(
-                f"neither pcap nor pcapng: it begins with {start[:MAGIC_SIZE].hex(' ')}",
-                file=self._file,
-            )
-        return PcapReader() if self.format == "pcap" else PcapngReader()
+            format_of(self._first, self.name)
+        else:
+            self._reader.close()
 
 
-class Packets:
+class Packets(CaptureReader):
     """The packets of a capture file or pipe, in order; iterate once. `notices` and `secrets` are complete after the
     iteration.
     """
 
     def __init__(self, source: str | os.PathLike[str] | IO[bytes]) -> None:
         self._pieces = Pieces(source)
-        self._reader = CaptureReader(self._pieces.name)
-        self._notices: list[Notice] = []
-
-    @property
-    def name(self) -> str | None:
-        """The file's path, if it has one."""
-        return self._pieces.name
-
-    @property
-    def format(self) -> str | None:
-        """`pcap` or `pcapng`; None until it is known."""
-        return self._reader.format
+        super().__init__(self._pieces.name)
+        self._faults: list[Notice] = []
 
     @property
     def passed(self) -> int:
@@ -148,12 +143,7 @@ class Packets:
     @property
     def notices(self) -> list[Notice]:
         """Notices so far, about skipped data and reading that ended early."""
-        return self._reader.notices + self._notices
-
-    @property
-    def secrets(self) -> list[Secrets]:
-        """The decryption secrets of the file, so far."""
-        return self._reader.secrets
+        return super().notices + self._faults
 
     def batches(self) -> Iterator[list[Packet]]:
         """Yield the packets in batches, one for each piece of the file that completes any.
@@ -166,17 +156,17 @@ class Packets:
         position = 0
         for piece in self._pieces:
             position += len(piece)
-            batch = self._reader.feed(piece)
+            batch = self.feed(piece)
             packets += len(batch)
             if batch:
                 yield batch
-            if self._reader.stopped:
+            if self.stopped:
                 return
         if self._pieces.fault:
-            if self._reader.format is None:
+            if self.format is None:
                 raise InputError(self._pieces.fault, file=self.name)
-            self._notices.append(Notice(self._pieces.fault, position, packets))
-        self._reader.close()
+            self._faults.append(Notice(self._pieces.fault, position, packets))
+        self.close()
 
     def __iter__(self) -> Iterator[Packet]:
         for batch in self.batches():

@@ -168,8 +168,7 @@ _IPV4 = fixed(
         ("source", "destination"),
     ),
 )
-
-
+_IPV4_SIZE = fixed(network.IPV4).size
 _IPV6 = fixed(network.IPV6, ("version_and_flow", "payload_length", "next_header", ("source", "destination")))
 _EXTENSION = fixed(network.EXTENSION)
 _FRAGMENT = fixed(network.FRAGMENT)
@@ -208,7 +207,7 @@ def ipv4(data: bytes, at: int, end: int) -> Datagram:
     first, total, identification, flags, protocol, addresses = _IPV4.unpack(data, at)
     start = at + (first & 0x0F) * 4
     stop = min(at + total, end) if total else end
-    if first >> 4 != 4 or start < at + fixed_size(4) or start > stop:
+    if first >> 4 != 4 or start < at + _IPV4_SIZE or start > stop:
         raise OtherError(f"{MALFORMED} ip")
     offset = (flags & network.IPV4_OFFSET) * 8
     more = bool(flags & network.IPV4_MORE_FRAGMENTS)
@@ -222,7 +221,7 @@ def ipv6(data: bytes, at: int, end: int) -> Datagram:
     `end`.
     """
     first, length, protocol, addresses = _IPV6.unpack(data, at)
-    start = at + fixed_size(6)
+    start = at + _IPV6.size
     if first >> 28 != 6 or start > end:
         raise OtherError(f"{MALFORMED} ip")
     return upper(protocol, data, start, min(start + length, end) if length else end, addresses)
@@ -249,14 +248,6 @@ def upper(protocol: int, data: bytes, start: int, end: int, addresses: bytes) ->
     if start > end:
         raise OtherError(f"{MALFORMED} ip")
     return Datagram(protocol, start, end, addresses, None)
-
-
-def fixed_size(version: int) -> int:
-    """Return the size of a header of this version without options or extensions."""
-    return _IPV4_SIZE if version == 4 else _IPV6.size
-
-
-_IPV4_SIZE = fixed(network.IPV4).size
 
 
 def protocol_name(protocol: int) -> str:
@@ -294,16 +285,11 @@ class Wrapping(NamedTuple):
     ethernet: int | None = None
 
 
-def inside(protocol: int, data: bytes, at: int) -> Carried:
-    """Return the payload of an IP packet of this protocol, if the protocol is a tunnel.
+def wrapping(protocol: int, data: bytes, at: int) -> Wrapping:
+    """Return the tunnel headers of an IP packet of this protocol.
 
     Raises OtherError with the protocol's name if it is not a tunnel.
     """
-    return wrapping(protocol, data, at).carried
-
-
-def wrapping(protocol: int, data: bytes, at: int) -> Wrapping:
-    """Return the tunnel headers of an IP packet of this protocol. Raise OtherError if it is not a tunnel."""
     if protocol == network.PROTOCOL_UDP:
         return _udp(data, at)
     if protocol == network.PROTOCOL_GRE:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+MASK = 0xFFFFFFFF
+"""Sequence numbers are modulo 2^32."""
+
+
 NO_TIME = -(1 << 63)
 """A missing time, or a time out of range, in arrays and other places where times are integers."""
 
@@ -133,12 +137,9 @@ def connection_key(segment: Segment) -> int:
         time = None
         if segment.flags & ACK:
             ends = turned(ends)
-            number = (segment.acknowledgment - 1) & _SEQUENCE
+            number = (segment.acknowledgment - 1) & MASK
     text = b"%b %d %d" % (ends, number, -1 if time is None else time)
     return int.from_bytes(blake2b(text, digest_size=8).digest(), "big", signed=True)
-
-
-_SEQUENCE = 0xFFFFFFFF
 
 
 @lru_cache(maxsize=4096)
@@ -356,6 +357,19 @@ class Life(NamedTuple):
     lost: tuple[int, int] = (0, 0)
     cut: tuple[int, int] = (0, 0)
 
+    def turned(self) -> Life:
+        """Return the history with both directions swapped."""
+        return self._replace(
+            heard=self.heard[::-1],
+            sizes=self.sizes[::-1],
+            repeated=self.repeated[::-1],
+            closed_by=None if self.closed_by is None else 1 - self.closed_by,
+            again=self.again[::-1],
+            shut=self.shut[::-1],
+            lost=self.lost[::-1],
+            cut=self.cut[::-1],
+        )
+
 
 class End(NamedTuple):
     """A connection's last event.
@@ -523,3 +537,14 @@ class Merged(Origin):
         """Drop the places of packets long before this number."""
         if (done := bisect_right(self._starts, before - KEPT) - 1) > KEPT >> 4:
             del self._starts[:done], self._which[:done]
+
+
+def origin_of_chains(
+    chains: Sequence[FileRow], point: str, *, capture: str | None, several: bool, index: int, first: int = 0
+) -> Origin:
+    """Return the origin of a capture point's packets, from the chains of its files. The other arguments are the
+    arguments of `Origin`, and `first` of `Merged`.
+    """
+    if len(chains) > 1:
+        return Merged(chains, point, capture=capture, several=several, index=index, first=first)
+    return InRow(chains[0], point, capture=capture, several=several, index=index)

@@ -29,11 +29,8 @@ from kwire_cli.structs import network
 from kwire_cli.structs.network import PCAP, PCAPNG
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import numpy.typing as npt
 
-    from kwire_cli.source.packets.model import Packet
     from kwire_cli.source.packets.pcap import Interface, Secrets
 
     Ints = npt.NDArray[np.int64]
@@ -241,19 +238,6 @@ class PacketColumns:
             columns.append(np.concatenate([empty, *values]))
         return cls(*columns)
 
-    @classmethod
-    def of(cls, packets: Sequence[Packet]) -> tuple[PacketColumns, Octets]:
-        """Return the columns of packets from an exact reader, and their bytes in one array."""
-        sizes = np.array([len(packet.data) for packet in packets], np.int64)
-        times = [NO_TIME if packet.time is None or abs(packet.time) > _MAX_INT64 else packet.time for packet in packets]
-        links = [packet.link for packet in packets]
-        wires = [packet.wire_length for packet in packets]
-        numbers = [packet.number for packet in packets]
-        columns = (
-            np.array(column, np.int64) for column in (numbers, times, links, np.cumsum(sizes) - sizes, sizes, wires)
-        )
-        return cls(*columns), np.frombuffer(b"".join([packet.data for packet in packets]), np.uint8)
-
 
 class PcapColumns:
     """The packets of a pcap file with this header. `number` packets came before. `lead` lists the bytes of the file
@@ -273,7 +257,7 @@ class PcapColumns:
         """Return complete packets from `at` on, at most `most`, and the position of the next packet."""
         layout = numpy_type(self._record)
         file = self._file
-        out = _positions_buffer(most)
+        out = np.empty(most, np.int64)
         captured_at = offset_of(self._record, "captured_length")
         count, at = compiled(hop_records)(
             data, at, stop, layout.itemsize, captured_at, file.order == "<", file.longest, out
@@ -309,11 +293,6 @@ class PcapngColumns:
         self._plain = _Plain([])
 
     @property
-    def stopped(self) -> bool:
-        """Whether the structure of the file was lost."""
-        return self._reader.stopped
-
-    @property
     def secrets(self) -> list[Secrets]:
         """The decryption secrets so far."""
         return self._reader.secrets
@@ -347,7 +326,8 @@ class PcapngColumns:
 
     def _enhanced(self, data: Octets, at: int, stop: int, most: int) -> tuple[PacketColumns, int]:
         """Read the well-formed enhanced packet blocks at `at`."""
-        order, interfaces = self._reader.state
+        order = self._reader.order
+        interfaces = self._reader.interfaces
         if order is None or not interfaces or at == stop:
             return _NONE, at
         name = next(name for name, byte_order in ORDERS.items() if byte_order is order)
@@ -355,7 +335,7 @@ class PcapngColumns:
         if self._plain.count != len(interfaces):
             self._plain = _Plain(interfaces)
         plain = self._plain
-        out = _positions_buffer(most)
+        out = np.empty(most, np.int64)
         trailer = order.trailer.size
         begin = at
         count, at = compiled(hop_blocks)(
@@ -403,7 +383,7 @@ class PcapngColumns:
         Return its packets, and the position of the next block.
         """
         reader = self._reader
-        order = reader.state[0] or ORDERS["<"]
+        order = reader.order or ORDERS["<"]
         if reader.stopped or stop - at < order.block.size:
             return _NONE, at
         kind = int.from_bytes(data[at : at + order.trailer.size].tobytes())
@@ -422,9 +402,9 @@ class PcapngColumns:
             return _NONE, at
         if end > stop:
             return _NONE, at
-        before = reader.count
+        before = reader.number
         packets = self._feed(data, at, end)
-        if self.stopped:
+        if self._reader.stopped:
             return _NONE, at
         if kind == network.SECTION_BLOCK:
             self.lead = [(at, end)]
@@ -433,7 +413,7 @@ class PcapngColumns:
             if self.lead and self.lead[-1][1] == at:
                 at = self.lead.pop()[0]
             self.lead.append((at, end))
-        self.number += reader.count - before
+        self.number += reader.number - before
         if not packets:
             return _NONE, end
         packet = packets[0]
@@ -497,18 +477,6 @@ def _packet_offset(order: Any, kind: int) -> int:
 def _enhanced_type(order: str) -> np.dtype[Any]:
     layout = PCAPNG[order]
     return numpy_type(Struct(*layout.block.subcons, *layout.enhanced.subcons))
-
-
-_BUFFERS: dict[str, Ints] = {}
-
-
-def _positions_buffer(size: int) -> Ints:
-    """Return an array for `size` positions. Its memory is reused by the next call."""
-    buffer = _BUFFERS.get("positions")
-    if buffer is None or len(buffer) < size:
-        buffer = np.empty(size, np.int64)
-        _BUFFERS["positions"] = buffer
-    return buffer[:size]
 
 
 _NONE = PacketColumns(*(np.zeros(0, np.int64) for _ in PacketColumns.__slots__))

@@ -2,7 +2,7 @@
 
 The position of a packet is only known after the packet before it, so `outline` hops from header to header once, and
 cuts the file into parts. A part knows how many packets precede it, and which earlier bytes describe how packets are
-read (`lead`). Compressed files and packets printed as text are one part.
+read (`lead`). Compressed files are one part.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.engine.compiled import octets
 from kwire_cli.errors import InputError
 from kwire_cli.source.files import GZIP, ZSTD, Pieces
-from kwire_cli.source.packets.files import MAGIC_SIZE, Packets, capture_format
+from kwire_cli.source.packets.files import MAGIC_SIZE, format_of
 from kwire_cli.source.packets.model import NO_TIME, Notice
 from kwire_cli.source.packets.packet_columns import PacketColumns, PcapColumns, PcapngColumns
 from kwire_cli.source.packets.pcap import HEADER_SIZE, MAX_BLOCK
@@ -72,7 +72,7 @@ class Part:
 class Outline:
     """The parts of a file, its number of packets, and the times of its first and its latest packet.
 
-    The number of packets is None if the file is compressed or text. `secrets` are the decryption secrets in the file.
+    The number of packets is None if the file is compressed. `secrets` are the decryption secrets in the file.
     """
 
     parts: tuple[Part, ...]
@@ -90,7 +90,7 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
     whole = FileBytes(path)
     file = str(path)
     data = octets(whole.read(0, HEADER_SIZE))
-    if not _hops(data):
+    if packed(data):
         inside = PartReader(Part(file))
         first = NO_TIME
         latest = NO_TIME
@@ -146,7 +146,7 @@ class PartReader:
     """Reads the packets of a part in chunks of at most `most`, with the bytes that contain them.
 
     Attributes:
-        packed: Whether positions of packets are not positions of the file, because it is compressed or text.
+        packed: Whether positions of packets are not positions of the file, because it is compressed.
         notices: Why reading ended early.
         size: The number of bytes of the file to read.
         is_near: Whether bytes at a position can be read again cheaply. Not so for compressed files and remote stores.
@@ -167,16 +167,11 @@ class PartReader:
         """Yield the chunks; call once. Raise InputError if the file cannot be read, or is not a capture."""
         file = FileBytes(self.part.file)
         data = octets(file.read(0, HEADER_SIZE))
-        self.packed = not _hops(data)
+        self.packed = packed(data)
         self.size = file.size
         self.is_near = file.is_local and not self.packed
         try:
-            if not self.packed:
-                yield from self._plain(file, data)
-            elif self._is_text():
-                yield from self._printed()
-            else:
-                yield from self._unpacked()
+            yield from self._unpacked() if self.packed else self._plain(file, data)
         except InputError:
             self.size = 0
             raise
@@ -235,23 +230,6 @@ class PartReader:
         if pieces.fault:
             self.notices.append(Notice(pieces.fault, gone + len(rest), reader.number))
 
-    def _is_text(self) -> bool:
-        start = b""
-        for piece in Pieces(self.part.file):
-            start += piece
-            if len(start) >= MAGIC_SIZE:
-                return capture_format(start) is None
-        return False
-
-    def _printed(self) -> Iterator[tuple[Octets, PacketColumns]]:
-        """Yield the chunks of packets that were printed as text. Raise InputError if the text contains no packets."""
-        reader = Packets(self.part.file)
-        for batch in reader.batches():
-            for first in range(0, len(batch), self.most):
-                packets, data = PacketColumns.of(batch[first : first + self.most])
-                yield data, packets
-        self.notices += reader.notices
-
     def _add_notices(self, reader: Columns, gone: int) -> None:
         """Add the new notices of a buffer's reader. `gone` bytes of the file precede the buffer."""
         self.notices += [
@@ -279,14 +257,6 @@ def packed(data: Octets) -> bool:
     return data[:MAGIC_SIZE].tobytes().startswith((GZIP, ZSTD))
 
 
-def _hops(data: Octets) -> bool:
-    """Return whether packets can be found by hopping in a file with these first bytes.
-
-    Return True for an empty file too: the error comes from its reader.
-    """
-    return not len(data) or (not packed(data) and capture_format(data[:MAGIC_SIZE].tobytes()) is not None)
-
-
 def begin(
     data: Octets,
     file: str,
@@ -298,13 +268,7 @@ def begin(
 
     `view` returns bytes that are not in `data`.
     """
-    form = capture_format(data[:MAGIC_SIZE].tobytes())
-    if form is None:
-        start = data[:MAGIC_SIZE].tobytes()
-        raise InputError(
-            f"neither pcap nor pcapng: it begins with {start.hex(' ')}" if start else "the input is empty", file=file
-        )
-    if form == "pcap":
+    if format_of(data[:MAGIC_SIZE].tobytes(), file) == "pcap":
         if len(data) < HEADER_SIZE:
             raise InputError(
                 f"the file ends in the middle of the file's header: {len(data)} of at least {HEADER_SIZE} bytes",

@@ -60,25 +60,26 @@ def pcap_file(header: bytes) -> PcapFile:
     )
 
 
-class PcapReader:
-    """Reads the packets of one pcap file. `number` packets came before.
+class PieceReader:
+    """Reads the packets of one capture file, whose bytes come in pieces.
 
-    `feed` takes the next bytes and returns the packets that are complete. `close` ends the file. `notices` state why
-    reading ended early.
+    `feed` takes the next bytes and returns the packets that are complete. `close` ends the file.
+
+    Attributes:
+        notices: Data that could not be read, and why reading ended early.
+        stopped: Whether the structure of the file was lost.
+        number: The number of packets so far, including packets that could not be read.
+
     """
 
-    def __init__(self, number: int = 0) -> None:
+    def __init__(self, number: int, needed: int) -> None:
         self.notices: list[Notice] = []
         self.stopped = False
+        self.number = number
         self._rest: list[bytes] = []
         self._held = 0
-        self._needed = HEADER_SIZE
+        self._needed = needed  # bytes without which nothing can be read
         self._position = 0  # position in the file of the first buffered byte
-        self._number = number
-        self._layout: Fixed | None = None  # the layout of records; None before the file header is read
-        self._link = 0
-        self._scale = 0
-        self._longest = 0
 
     def feed(self, data: bytes) -> list[Packet]:
         """Return the packets that these bytes complete."""
@@ -89,15 +90,30 @@ class PcapReader:
         if self._held < self._needed:
             return []
         data = b"".join(self._rest) if len(self._rest) > 1 else data
-        layout = self._layout
-        at = 0 if layout else HEADER_SIZE
-        if layout is None:
-            layout = self._begin(data)
-        packets, used = self._packets(layout, data, at)
+        packets, used = self._read(data)
         self._rest = [data[used:]]
         self._held = len(data) - used
         self._position += used
         return packets
+
+    def _read(self, data: bytes) -> tuple[list[Packet], int]:
+        """Return the complete packets in `data`, and the position of the first incomplete one."""
+        raise NotImplementedError
+
+    def _stop(self, text: str, used: int) -> None:
+        self.stopped = True
+        self.notices.append(Notice(text, self._position + used, self.number))
+
+
+class PcapReader(PieceReader):
+    """Reads the packets of one pcap file. `number` packets came before."""
+
+    def __init__(self, number: int = 0) -> None:
+        super().__init__(number, HEADER_SIZE)
+        self._layout: Fixed | None = None  # the layout of records; None before the file header is read
+        self._link = 0
+        self._scale = 0
+        self._longest = 0
 
     def close(self) -> None:
         """End the file. An incomplete packet becomes a notice."""
@@ -105,17 +121,14 @@ class PcapReader:
             what = "a packet" if self._layout else "the file's header"
             self._stop(f"the file ends in the middle of {what}: {self._held} of at least {self._needed} bytes", 0)
 
-    def _stop(self, text: str, used: int) -> None:
-        self.stopped = True
-        self.notices.append(Notice(text, self._position + used, self._number))
-
-    def _begin(self, data: bytes) -> Fixed:
-        order, self._link, self._scale, self._longest = pcap_file(data)
-        self._layout = _RECORDS[order]
-        return self._layout
-
-    def _packets(self, layout: Fixed, data: bytes, at: int) -> tuple[list[Packet], int]:
-        """Return the complete packets in `data` from `at` on, and the position of the first incomplete one."""
+    def _read(self, data: bytes) -> tuple[list[Packet], int]:
+        at = 0
+        layout = self._layout
+        if layout is None:
+            order, self._link, self._scale, self._longest = pcap_file(data)
+            layout = _RECORDS[order]
+            self._layout = layout
+            at = HEADER_SIZE
         link = self._link
         scale = self._scale
         longest = self._longest
@@ -124,7 +137,7 @@ class PcapReader:
         packets: list[Packet] = []
         add = packets.append
         new = tuple.__new__
-        number = self._number
+        number = self.number
         stop = len(data)
         last = stop - size
         self._needed = size
@@ -134,7 +147,7 @@ class PcapReader:
             end = start + captured
             if end > stop or captured > longest:
                 if captured > longest:
-                    self._number = number
+                    self.number = number
                     self._stop(
                         f"packet {number + 1} says that it is {captured} bytes long; reading stops before it", at
                     )
@@ -143,7 +156,7 @@ class PcapReader:
             number += 1
             add(new(Packet, (number, seconds * 1_000_000_000 + fraction * scale, link, data[start:end], length)))
             at = end
-        self._number = number
+        self.number = number
         return packets, at
 
 
@@ -207,65 +220,40 @@ _READ = frozenset(
 )
 
 
-class PcapngReader:
-    """Reads the packets of one pcapng file, with the interface of PcapReader. `secrets` are the decryption secrets so
-    far.
+class PcapngReader(PieceReader):
+    """Reads the packets of one pcapng file.
+
+    Attributes:
+        secrets: The decryption secrets so far.
+        unread: The number of blocks with a valid length whose contents could not be read.
+        order: The byte order of the section that is being read.
+        interfaces: The interfaces of that section so far.
+
     """
 
     def __init__(self) -> None:
-        self.notices: list[Notice] = []
+        super().__init__(0, ORDERS["<"].block.size)
         self.secrets: list[Secrets] = []
-        self.stopped = False
         self.unread = 0
-        """The number of blocks with a valid length whose contents could not be read."""
-        self._rest: list[bytes] = []
-        self._held = 0
-        self._needed = ORDERS["<"].block.size
+        self.order: Order | None = None
+        self.interfaces: list[Interface] = []
         self._skip = 0  # remaining bytes of a skipped block
-        self._position = 0
-        self._number = 0
-        self._order: Order | None = None
-        self._interfaces: list[Interface] = []
-
-    @property
-    def state(self) -> tuple[Order | None, list[Interface]]:
-        """The byte order of the section that is being read, and its interfaces so far."""
-        return self._order, self._interfaces
-
-    @property
-    def count(self) -> int:
-        """The number of packets so far, including packets that could not be read."""
-        return self._number
 
     def feed(self, data: bytes) -> list[Packet]:
         """Return the packets that these bytes complete."""
-        if self.stopped:
-            return []
-        if self._skip:
-            skipped = min(self._skip, len(data))
-            self._skip -= skipped
-            self._position += skipped
-            data = data[skipped:]
-        self._rest.append(data)
-        self._held += len(data)
-        if self._held < self._needed:
-            return []
-        data = b"".join(self._rest) if len(self._rest) > 1 else data
-        packets: list[Packet] = []
-        used = self._blocks(data, packets)
-        self._rest = [data[used:]]
-        self._held = len(data) - used
-        self._position += used
-        return packets
+        skipped = 0 if self.stopped else min(self._skip, len(data))
+        self._skip -= skipped
+        self._position += skipped
+        return super().feed(data[skipped:])
 
     def close(self) -> None:
         """End the file. An incomplete block becomes a notice."""
         if (self._held or self._skip) and not self.stopped:
             self._stop("the file ends in the middle of a block", 0)
 
-    def _stop(self, text: str, used: int) -> None:
-        self.stopped = True
-        self.notices.append(Notice(text, self._position + used, self._number))
+    def _read(self, data: bytes) -> tuple[list[Packet], int]:
+        packets: list[Packet] = []
+        return packets, self._blocks(data, packets)
 
     def _blocks(self, data: bytes, packets: list[Packet]) -> int:
         """Read the complete blocks of `data`. Return the position of the first incomplete one."""
@@ -276,7 +264,7 @@ class PcapngReader:
             self._needed = least.size
             if stop - at < least.size:
                 return at
-            order = self._order
+            order = self.order
             if order is None or data[at : at + order.trailer.size] == _SECTION_TYPE:
                 order = self._section_order(data, at)
                 if order is None:
@@ -316,20 +304,20 @@ class PcapngReader:
     def _block(self, order: Order, kind: int, body: bytes, packets: list[Packet], at: int) -> None:
         try:
             if kind == network.SECTION_BLOCK:
-                self._order = order
-                self._interfaces = []
+                self.order = order
+                self.interfaces = []
             elif kind == network.INTERFACE_BLOCK:
-                self._interfaces.append(_interface(order, body))
+                self.interfaces.append(_interface(order, body))
             elif kind == network.SECRETS_BLOCK:
                 self._secrets(order, body)
             else:
-                self._number += 1
+                self.number += 1
                 packets.append(self._packet(order, kind, body))
         except (struct.error, IndexError, ValueError):
             self.unread += 1
             if self.unread == 1:
                 text = "a block's content does not fit it; it is passed over, as are others like it"
-                self.notices.append(Notice(text, self._position + at, self._number))
+                self.notices.append(Notice(text, self._position + at, self.number))
 
     def _packet(self, order: Order, kind: int, body: bytes) -> Packet:
         """Return a packet. Raise IndexError if its interface is unknown, ValueError if it is longer than its block."""
@@ -341,15 +329,15 @@ class PcapngReader:
             start = order.obsolete.size
         else:
             (length,) = order.simple.unpack(body)
-            interface = self._interfaces[0]
+            interface = self.interfaces[0]
             start = order.simple.size
             captured = min(length, interface.snap_length or length, len(body) - start)
-            return Packet(self._number, None, interface.link, body[start : start + captured], length)
-        interface = self._interfaces[number]
+            return Packet(self.number, None, interface.link, body[start : start + captured], length)
+        interface = self.interfaces[number]
         if captured > len(body) - start:
             raise ValueError(captured)
         return tuple.__new__(
-            Packet, (self._number, interface.time(upper, lower), interface.link, body[start : start + captured], length)
+            Packet, (self.number, interface.time(upper, lower), interface.link, body[start : start + captured], length)
         )
 
     def _secrets(self, order: Order, body: bytes) -> None:
@@ -371,12 +359,9 @@ def _interface(order: Order, body: bytes) -> Interface:
             (resolution,) = order.resolution.unpack(value)
             units = 2 ** (resolution & 0x7F) if resolution & 0x80 else 10**resolution
         elif code == network.OPTION_TSOFFSET:
-            offset = _unpack_int(order.offset, value) * 1_000_000_000
+            (seconds,) = order.offset.unpack(value)
+            offset = seconds * 1_000_000_000
     return Interface(link, snap_length, units, offset)
-
-
-def _unpack_int(layout: Fixed, data: bytes) -> int:
-    return int(layout.unpack(data)[0])
 
 
 def _options(order: Order, body: bytes, at: int) -> list[tuple[int, bytes]]:

@@ -14,14 +14,15 @@ from __future__ import annotations
 import contextlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain as joined
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.packets.files import packets
-from kwire_cli.source.packets.model import NO_TIME
+from kwire_cli.source.packets.model import MASK, NO_TIME
 from kwire_cli.source.packets.segments import Segments
-from kwire_cli.source.packets.tcp_direction import FAR, MASK, UNKNOWN, signed
+from kwire_cli.source.packets.tcp_direction import FAR, UNKNOWN, signed
 from kwire_cli.stores import in_parallel, location, path_of
 from kwire_cli.structs.network import RST, SYN
 
@@ -233,30 +234,28 @@ class Point:
         return tuple(file.path for file in joined.from_iterable(self.chains))
 
 
-def capture_points(
-    files: Iterable[Timed], naming: Naming, sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None
-) -> list[Point]:
-    """Return the capture points of files, in the order of their first files.
-
-    `sketched` returns the sketches of files that overlap in time. By default they are made in order.
-    """
+def capture_points(files: Iterable[Timed], naming: Naming) -> list[Point]:
+    """Return the capture points of files, in the order of their first files."""
     groups: dict[str, list[Timed]] = {}
     for file in files:
         groups.setdefault(naming.key(file.path), []).append(file)
     points: list[Point] = []
     for group in groups.values():
-        points += points_of_group(group, naming, sketched)
+        points += points_of_group(group, naming)
     return points
 
 
 def points_of_group(
     group: Sequence[Timed], naming: Naming, sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None
 ) -> list[Point]:
-    """Return the capture points of files with the same key: one, or one per chain if the chains contradict."""
+    """Return the capture points of files with the same key: one, or one per chain if the chains contradict.
+
+    `sketched` returns the sketches of files that overlap in time. By default they are made in order.
+    """
     name = naming.name(group[0].path)
     together = _chains(group)
     strict = [] if naming.merged else _chains(group, strict=True)
-    if len(strict) > 1 and _hold_the_same(strict, sketched or _one_by_one):
+    if len(strict) > 1 and _hold_the_same(strict, sketched or partial(map, sketch)):
         return [Point(location(chain[0].path), (chain,), apart=True) for chain in strict]
     return [Point(name, tuple(together))]
 
@@ -346,7 +345,3 @@ def _hold_the_same(chains: list[Chain], sketched: Callable[[Sequence[str]], Iter
     return contradict(
         (number, first, file_sketch) for (first, number, _), file_sketch in zip(files, sketches, strict=True)
     )
-
-
-def _one_by_one(paths: Sequence[str]) -> Iterable[Sketch]:
-    return map(sketch, paths)

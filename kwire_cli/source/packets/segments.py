@@ -237,7 +237,7 @@ class Segments:
                 ip_packet, data = self._reassembled(ip_packet, data)
             if ip_packet.protocol == PROTOCOL_TCP:
                 return _tcp(number, time, data, ip_packet)
-            protocol, at = headers.inside(ip_packet.protocol, data, ip_packet.start)
+            protocol, at = headers.wrapping(ip_packet.protocol, data, ip_packet.start).carried
             end = ip_packet.end
         raise OtherError(TOO_DEEP)
 
@@ -269,8 +269,3 @@ def _tcp(number: int, time: int | None, data: bytes, ip_packet: Datagram) -> Seg
         payload,
         ip_packet.end - start - len(payload),
     )
-
-
-def segments(packets: Iterable[Packet]) -> Iterator[Segment]:
-    """Yield the TCP segments of these packets. Use a Segments to also count other packets, or to continue later."""
-    return Segments()(packets)

@@ -23,6 +23,7 @@ from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.source.packets.model import (
+    MASK,
     Data,
     End,
     EndReason,
@@ -36,7 +37,6 @@ from kwire_cli.source.packets.model import (
 from kwire_cli.source.packets.tcp_direction import (
     FAR,
     HALF_RANGE,
-    MASK,
     UNKNOWN,
     YOUNG,
     Connection,
@@ -58,10 +58,10 @@ class Connections:
     `halves` finds a segment's half by its `ends`. `count` is the number of the next connection.
     """
 
-    def __init__(self, keep: int, first: int = 0) -> None:
+    def __init__(self, keep: int) -> None:
         self.halves: dict[bytes, Half] = {}
         self.open = 0
-        self.count = first
+        self.count = 0
         self._keep = keep
         self._closed: deque[Connection] = deque()
 
@@ -170,17 +170,17 @@ class Streams:
     """All connections of a capture.
 
     `feed` takes segments in capture order, with increasing packet numbers, and returns the resulting events. `close`
-    returns the rest. Connections are numbered from `first`.
+    returns the rest.
 
     `counts` has the payload bytes that are in no event: `duplicate` (present before), `late` (after the end of the
     connection), `stray` (far from the stream's position), `reset` (payload of a RST).
     """
 
-    def __init__(self, limits: Limits | None = None, first: int = 0) -> None:
+    def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self._delivery = Delivery()
         self.counts = self._delivery.counts
-        self._table = Connections(self.limits.closed, first)
+        self._table = Connections(self.limits.closed)
         self._halves = self._table.halves
         self._waiting: dict[int, Connection] = {}
         self._unannounced: dict[int, Start] = {}
@@ -258,11 +258,6 @@ class Streams:
             self._finish(connection, "rst" if connection.reset else "end", events)
         self._table.clear()
         return self._with_starts(events)
-
-    @property
-    def opened(self) -> int:
-        """The number of the next connection."""
-        return self._table.count
 
     def waiting_since(self) -> int | None:
         """Return the lowest packet number of undelivered bytes, or None if all are delivered. No later event has a

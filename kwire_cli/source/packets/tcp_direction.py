@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.source.packets.model import Chunks, Conflict, Data, Event, Fin, Gap, GapKind, Life
+from kwire_cli.source.packets.model import MASK, Chunks, Conflict, Data, Event, Fin, Gap, GapKind, Life
 from kwire_cli.structs.network import ACK, ZERO_WINDOW
 
 if TYPE_CHECKING:
     from kwire_cli.source.packets.model import Segment
-
-
-MASK = 0xFFFFFFFF
 
 
 HALF_RANGE = 1 << 31

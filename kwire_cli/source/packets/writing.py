@@ -208,9 +208,9 @@ class _PcapngCopier(PcapngReader):
         self._out = out
 
     def _block(self, order: Order, kind: int, body: bytes, packets: list[Packet], at: int) -> None:
-        before = self.count
+        before = self.number
         super()._block(order, kind, body, packets, at)
-        if self.count != before and self.count not in self._numbers:
+        if self.number != before and self.number not in self._numbers:
             return
         if kind == declared.SECTION_BLOCK:
             after_length = body[order.section.size :]

@@ -17,6 +17,7 @@ from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.packets.descriptors import described, outlined, runs, schedule
 from kwire_cli.source.packets.files import packets
+from kwire_cli.source.packets.parts import PartReader
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.tls.decryption import blocks_of
 
@@ -33,7 +34,7 @@ def replays(path, size):
     plan = schedule([outlined(str(path), size)], blocks_of([str(keys)] if keys.exists() else []))
     rows = {}
     for part in plan.parts:
-        for each in described(part):
+        for each in described(part, PartReader(part.part)):
             rows.setdefault(each.ends, []).append(each)
     for ends, found in rows.items():
         yield lambda ends=ends, found=found: Replay(

@@ -22,6 +22,7 @@ from kwire_cli.source.kafka.traffic import Watch, traffic
 from kwire_cli.source.packets.descriptors import described, outlined, runs, schedule
 from kwire_cli.source.packets.files import captures_of, packets
 from kwire_cli.source.packets.model import Start
+from kwire_cli.source.packets.parts import PartReader
 from kwire_cli.source.packets.segments import Segments
 
 SAMPLES = sorted((Path(__file__).resolve().parents[3] / "samples" / "captures").iterdir())
@@ -50,7 +51,7 @@ def connections(paths, size):
     plan = schedule([outlined(str(path), size) for path in paths])
     rows = defaultdict(list)
     for part in plan.parts:
-        for each in described(part):
+        for each in described(part, PartReader(part.part)):
             rows[each.point, each.ends].append(each)
     for (point, ends), found in rows.items():
         found.sort(key=lambda each: (each.moment, each.chain, each.packet))
