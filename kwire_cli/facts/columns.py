@@ -277,7 +277,7 @@ FRAMES: tuple[Column, ...] = (
         "whether the broker may have held the response back on purpose: its api waits (Fetch, ShareFetch, JoinGroup, "
         "SyncGroup, FetchSnapshot), or the request was sent before the response to such a request of the connection, "
         "since a broker takes the requests of a connection one after the other",
-        lambda line: line.delayed if line.request else None,
+        lambda line: line.seen.delayed if line.request else None,
         lambda half: half.exchange.delayed if half.is_response else None,
         null="no request",
     ),

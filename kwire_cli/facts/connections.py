@@ -56,7 +56,8 @@ capture, *_cut_bytes were cut off packets, and *_shut_us is the time with a rece
 
 def connection_row(key: int, at: int, connection: TcpConnection) -> list[Any]:
     """Return a TCP connection as a row of CONNECTIONS."""
-    shut = [nanoseconds // 1000 for nanoseconds in connection.shut]
+    life = connection.life
+    shut = [nanoseconds // 1000 for nanoseconds in life.shut]
     return [
         key,
         at,
@@ -69,18 +70,18 @@ def connection_row(key: int, at: int, connection: TcpConnection) -> list[Any]:
         connection.node,
         connection.opened,
         connection.outcome,
-        connection.syns,
+        life.syns,
         connection.is_unused,
-        *connection.heard,
-        microseconds_of(connection.first),
-        microseconds_of(connection.closed),
+        *life.heard,
+        microseconds_of(life.first),
+        microseconds_of(life.closed),
         connection.closed_by,
-        connection.reset,
+        life.reset,
         connection.reason,
-        *connection.sizes,
-        *connection.lost,
-        *connection.cut,
-        *connection.repeated,
-        *connection.again,
+        *life.sizes,
+        *life.lost,
+        *life.cut,
+        *life.repeated,
+        *life.again,
         *shut,
     ]

@@ -119,7 +119,7 @@ def expected(connection, line):
         "topics": line.topics,
         "groups": entities(line, "groupId"),
         "transactional_id": next(iter(entities(line, "transactionalId")), None),
-        "delayed": line.delayed if line.request else None,
+        "delayed": line.seen.delayed if line.request else None,
         "latency_us": None if line.latency is None else (line.seen.time - line.request.seen.time + 500) // 1000,
         "wait_ms": request.field("maxWaitMs") if request and request.api in WAITED else None,
         "throttle_ms": line.throttle,

@@ -101,11 +101,11 @@ class Exact:
         if line.latency is None:
             return
         us = (line.seen.time - line.request.seen.time + 500) // 1000
-        self.latency["waits" if line.delayed else "api", f"{api} {line.api_version}"].append(us)
-        self.latency["place", (api, line.src, line.delayed)].append(us)
+        self.latency["waits" if line.seen.delayed else "api", f"{api} {line.api_version}"].append(us)
+        self.latency["place", (api, line.src, line.seen.delayed)].append(us)
         wait = line.request.field("maxWaitMs")
-        self.late[api, line.src, line.delayed] += wait is not None and 0 <= wait * 1000 < us
-        for topic in () if line.delayed else line.topics:
+        self.late[api, line.src, line.seen.delayed] += wait is not None and 0 <= wait * 1000 < us
+        for topic in () if line.seen.delayed else line.topics:
             self.latency["topic", topic].append(us)
 
 

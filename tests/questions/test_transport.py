@@ -18,7 +18,8 @@ from kwire_cli.structs.network import ZERO_WINDOW
 
 
 def test_a_consumer_that_is_stopped():
-    (shut,) = [one.shut for one in traffic_of(INCIDENTS / "window.pcap") if is_connection(one) and any(one.shut)]
+    lives = [one.life for one in traffic_of(INCIDENTS / "window.pcap") if is_connection(one)]
+    (shut,) = [life.shut for life in lives if any(life.shut)]
     assert 3 * SECOND < shut[0] < 5 * SECOND
     assert shut[1] == 0
 
@@ -26,9 +27,9 @@ def test_a_consumer_that_is_stopped():
 def test_a_reset_announces_no_window():
     """A RST has a window of 0 by nature, and so have some packets that are not TCP's own."""
     for path in (INCIDENTS / "refused.pcap", INCIDENTS / "out-of-order.pcap"):
-        there = [one for one in traffic_of(path) if is_connection(one)]
-        assert any(one.reset for one in there)
-        assert not any(any(one.shut) for one in there)
+        lives = [one.life for one in traffic_of(path) if is_connection(one)]
+        assert any(life.reset for life in lives)
+        assert not any(any(life.shut) for life in lives)
     segments = list(Segments()(packets(str(INCIDENTS / "window.pcap"))))
     assert sum(bool(segment.flags & ZERO_WINDOW) for segment in segments) == 4
 

@@ -196,14 +196,15 @@ class EndsReader:
     @property
     def steady(self) -> tuple[Connection, Half] | None:
         """The only open connection and its half, if both peers are certain and nothing waits. Otherwise None."""
-        open_ones = self._lines.watch.connections
-        if len(open_ones) != 1 or self._lines.held or not self.streams.is_settled:
+        return self._calm() if len(self._lines.watch.connections) == 1 and self.streams.is_settled else None
+
+    def _calm(self) -> tuple[Connection, Half] | None:
+        """Return the connection of the ends and its half, if both peers are certain and nothing of it waits."""
+        half = None if self._lines.held else self.streams.calm(self.ends)
+        if half is None or self.tls.holds(half.connection.number):
             return None
-        half = self.streams.calm(self.ends)
-        connection = open_ones[half.connection.number].connection if half else None
-        if half is None or connection is None or not connection.steady or self.tls.holds(half.connection.number):
-            return None
-        return connection, half
+        connection = self._lines.watch.connections[half.connection.number].connection
+        return (connection, half) if connection.steady else None
 
     def feed(self, segments: Iterable[Segment]) -> list[Captured]:
         """Return the lines that these segments complete, processed singly."""
@@ -215,17 +216,15 @@ class EndsReader:
 
     def go_on_at(self, count: int) -> None:
         """Set the number of frames before the next one."""
-        self._lines.passed(count - self._lines.count)
+        self._lines.count = count
 
     def take(self, run: Run) -> Iterator[Stretch | Captured]:
         """Yield the stretches and lines that these segments complete."""
         rows = run.rows
         at = 0
-        watch = self._lines.watch
         while at < len(rows):
-            half = self.streams.calm(self.ends) if len(rows) - at >= self._fewest and not self._lines.held else None
-            connection = watch.connections[half.connection.number].connection if half else None
-            if half and connection and connection.steady and not self.tls.holds(half.connection.number):
+            if calm := self._calm() if len(rows) - at >= self._fewest else None:
+                connection, half = calm
                 state, count = _in_order(rows[at:], half)
                 if count >= FEWEST:
                     try:

@@ -500,11 +500,6 @@ class Captured:
         return ["NOT_RECOGNISED", *codes] if self.frame.kind == "unknown" else codes
 
     @property
-    def delayed(self) -> bool:
-        """Return whether the broker may have delayed a response on purpose; see `Seen.delayed`."""
-        return self.seen.delayed
-
-    @property
     def throttle(self) -> int | None:
         """The throttle time of a response in milliseconds; None if the message has no such field."""
         throttle_ms: int | None = self.field("throttleTimeMs") if self.kind == "response" else None

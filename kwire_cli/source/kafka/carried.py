@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.roles import may_hold_secrets
 from kwire_cli.source.kafka.captured import Captured
-from kwire_cli.source.packets.model import NO_TIME, Place, Segment, turned
+from kwire_cli.source.kafka.connection import State
+from kwire_cli.source.packets.model import MASK, NO_TIME, Place, Segment, turned
 from kwire_cli.structs.network import ACK, PSH, SYN
 
 if TYPE_CHECKING:
@@ -40,7 +41,6 @@ MOST_BYTES = 64 << 10
 MOST_SEGMENTS = 4096
 MOST_PENDING = 1 << 20
 """Maximum size of the pending requests that a steady connection carries."""
-_SEQUENCE = 0xFFFFFFFF
 
 
 @dataclass
@@ -117,7 +117,7 @@ class Carrier:
             data += [b64decode(row[0]) for row in self.segments]
             messages |= self.messages
         for connection in self.reader.connections:
-            if connection.is_foreign:
+            if connection.state is State.FOREIGN:
                 continue
             if not all(map(connection.is_begun, (0, 1))):
                 return True
@@ -131,10 +131,10 @@ class Carrier:
                 api = connection.catalog.named_api(key)
                 messages |= {api.request, api.response} if api else {None}
         everything = b"".join(data)
-        if not everything or (everything.startswith(_TLS) and all(each.is_foreign for each in self.reader.connections)):
+        states = {connection.state for connection in self.reader.connections}
+        if not everything or (everything.startswith(_TLS) and states <= {State.FOREIGN}):
             return False
-        is_understood = all(connection.is_kafka for connection in self.reader.connections)
-        if not is_steady and (not is_understood or self.reader.has_holes):
+        if not is_steady and (not states <= {State.KAFKA} or self.reader.has_holes):
             return True
         return any(message is None or may_hold_secrets(message, everything) for message in messages)
 
@@ -242,18 +242,18 @@ def _feed_steady(reader: EndsReader, state: dict[str, Any]) -> None:
     rest, answer = state["rests"]
     sent = [(b64decode(row[0]), row[1], row[2]) for row in (*state["pending"], rest) if row[0]]
     begun = b64decode(answer[0])
-    start = (up - sum(len(data) for data, *_ in sent)) & _SEQUENCE
-    begin = (down - len(begun)) & _SEQUENCE
+    start = (up - sum(len(data) for data, *_ in sent)) & MASK
+    begin = (down - len(begun)) & MASK
     packet, time = (sent[0][1], sent[0][2]) if sent else (state["packet"], None)
     made = [
-        Segment(packet, time, client, (start - 1) & _SEQUENCE, 0, SYN, b""),
-        Segment(packet, time, broker, (begin - 1) & _SEQUENCE, start, SYN | ACK, b""),
+        Segment(packet, time, client, (start - 1) & MASK, 0, SYN, b""),
+        Segment(packet, time, broker, (begin - 1) & MASK, start, SYN | ACK, b""),
         Segment(packet, time, client, start, begin, ACK, b""),
     ]
     at = start
     for data, number, when in sent:
         made.append(Segment(number, when, client, at, begin, ACK | PSH, data))
-        at = (at + len(data)) & _SEQUENCE
+        at = (at + len(data)) & MASK
     if begun:
         made.append(Segment(answer[1], answer[2], broker, begin, at, ACK | PSH, begun))
     reader.feed(made)

@@ -47,6 +47,7 @@ from kwire_cli.source.kafka.framing import (
     Cut,
     Framer,
     Sides,
+    as_request,
     ends_authentication,
     is_first_token,
     may_be_token,
@@ -303,16 +304,6 @@ class Connection:
         one, other = self._framers
         return bytes(one.buffer), bytes(other.buffer)
 
-    @property
-    def is_kafka(self) -> bool:
-        """Return whether the connection carries Kafka and is not authenticating."""
-        return self.state is State.KAFKA
-
-    @property
-    def is_foreign(self) -> bool:
-        """Return whether the connection carries another protocol."""
-        return self.state is State.FOREIGN
-
     def beginning(self, side: int) -> tuple[bytes, int, int | None]:
         """Return the incomplete frame of a direction, with its last packet and the time of that packet."""
         return self._framers[side].beginning
@@ -328,9 +319,7 @@ class Connection:
         if not data:
             return True
         if side == self.client:
-            hints = Hints(kind="request")
-            frame = read(self.catalog, data, hints, number=0, start=0, stop=len(data), prefixed=True)
-            return self._is_of_client(frame)
+            return self._is_of_client(as_request(self.catalog, data))
         wanted = start.unpack(data, SIZE_BYTES)[0] if len(data) >= SIZE_BYTES + start.size else None
         return any(seen.head is not None and seen.head.correlation_id == wanted for seen in self.pending)
 
@@ -384,7 +373,9 @@ class Connection:
         self._started_sides |= _SIDES[side]
         if opening and self.state is State.OPENING:
             self.state = State.FOREIGN
-            yield from self._settle_foreign(opening.protocol)
+            for waiting_side, cut in self._waiting or ():
+                yield Seen("not-kafka", waiting_side, cut, protocol=opening.protocol)
+            self._waiting = None
             yield from self._add_foreign(side, data, packet, time, opening.protocol)
             return
         if opening:
@@ -408,11 +399,6 @@ class Connection:
         self._started_sides |= _SIDES[side]
         if early := self._pop_early(side):
             yield from self._cuts(side, self._framers[side].feed(*early))
-
-    def _settle_foreign(self, protocol: str) -> Iterator[Seen]:
-        for side, cut in self._waiting or ():
-            yield Seen("not-kafka", side, cut, protocol=protocol)
-        self._waiting = None
 
     def _add_foreign(
         self, side: int, data: bytes, packet: int, time: int | None, protocol: str | None = None
@@ -531,7 +517,7 @@ class Connection:
         request = Seen("request", side, cut, head=head)
         if head and whole and (body_layout := self.layouts.get("request", head[0], head[1])):
             request.plain = self._headers.plain(body_layout, data, head[2])
-        if head is None or not (head[0] == PRODUCE and self._expects_no_response(request)):
+        if head is None or head[0] != PRODUCE or self._field(request, "acks") != 0:
             self.pending.add(request, heard=self._broker_responded)
         request.in_flight = len(self.pending)
         return request
@@ -600,9 +586,6 @@ class Connection:
             self.delayed_until = max(until, self.delayed_until or 0)
 
     # Decoding
-
-    def _expects_no_response(self, seen: Seen) -> bool:
-        return bool(self._field(seen, "acks") == 0)
 
     def _field(self, seen: Seen, name: str) -> Any:
         try:

@@ -30,12 +30,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from kwire_cli.message.encode import RequestHead, correlation_id, heads
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, Hints, read, says_size
 from kwire_cli.source.first_bytes import names_client, reads_as_request
+from kwire_cli.source.kafka.recognition import BIG
 from kwire_cli.spec.kafka import SASL_AUTHENTICATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.message.frames import Frame
+    from kwire_cli.source.kafka.recognition import Recogniser
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -43,8 +45,6 @@ MAX_UNRECOGNISED = 1 << 20
 """Bytes that are buffered while no frame is recognised in them. A longer frame is recognised by its start."""
 
 
-BIG = 1 << 20
-"""Size above which a frame must look like a frame, if framing was lost or began in mid-stream."""
 BELIEVABLE = 16
 """Bytes of a frame that this check needs."""
 
@@ -68,32 +68,10 @@ class Cut(NamedTuple):
     missing: int = 0
 
 
-class Search(Protocol):
-    """A search for frames when framing is lost (`recognition.Recogniser`)."""
-
-    def restart(self, at: int) -> None:
-        """Start a new search at `at` in the buffer."""
-
-    def find(self, buffer: bytearray, *, last: bool = False) -> int:
-        """Return the start of a frame, or -1 - position if no frame starts before that position.
-
-        `last` is true if no bytes follow the buffer.
-        """
-
-    def skip(self, count: int) -> None:
-        """Account for the removal of the first `count` bytes of the buffer."""
-
-    def believes(self, buffer: bytearray, at: int) -> bool:
-        """Return whether a frame with a large size looks like a frame."""
-
-    def oversize(self, buffer: bytearray, at: int) -> bool | None:
-        """Return whether a size over MAX_SIZE begins a request of the client. Return None if more bytes must decide."""
-
-
 class Searches(Protocol):
     """The connection of a direction (`connection.Connection`)."""
 
-    def search(self, side: int) -> Search:
+    def search(self, side: int) -> Recogniser:
         """Return a search for the frames of a direction."""
 
 
@@ -123,7 +101,7 @@ class Framer:
         self.buffer = _NO_BYTES
         self._owner = owner
         self._side = side
-        self._lazy_search: Search | None = None  # most connections need none
+        self._lazy_search: Recogniser | None = None  # most connections need none
         self.synchronised = synchronised
         self._sure = synchronised  # framing was never lost
         self._rest = 0  # bytes of a truncated frame that follow the lost bytes
@@ -132,7 +110,7 @@ class Framer:
         self._time: int | None = None
 
     @property
-    def _search(self) -> Search:
+    def _search(self) -> Recogniser:
         if self._lazy_search is None:
             self._lazy_search = self._owner.search(self._side)
         return self._lazy_search
@@ -336,7 +314,7 @@ class Sides:
             return side
         matched = (other, correlation_id("response", data, SIZE_BYTES)) in self._request_ids
         named = reads and names_client(self._catalog, data, 0, needed=True)
-        complete = _request(self._catalog, data) if reads and not cut.missing else None
+        complete = as_request(self._catalog, data) if reads and not cut.missing else None
         fits = complete is not None and complete.sure and not complete.anomalies
         if fits or named:
             # A complete request of a known version whose body does not fit proves nothing: responses can read so too.
@@ -376,11 +354,12 @@ def surely_request(catalog: Catalog, cut: Cut) -> bool:
     named = not cut.missing and reads_as_request(catalog, data) and names_client(catalog, data, 0, needed=True)
     if not named:
         return False
-    frame = _request(catalog, data)
+    frame = as_request(catalog, data)
     return frame.sure and not frame.anomalies
 
 
-def _request(catalog: Catalog, data: bytes) -> Frame:
+def as_request(catalog: Catalog, data: bytes) -> Frame:
+    """Return a frame, decoded as a request."""
     return read(catalog, data, Hints(kind="request"), number=0, start=0, stop=len(data), prefixed=True)
 
 
@@ -400,7 +379,7 @@ def may_be_token(catalog: Catalog, cut: Cut) -> bool:
     This is so if the frame does not fit exactly as the request in its header. It is also so if it contains a token when
     its api key and version are replaced by the values of SaslAuthenticate.
     """
-    frame = _request(catalog, cut.data)
+    frame = as_request(catalog, cut.data)
     if cut.missing or not frame.sure or frame.anomalies:
         return True
     layout = heads()[0]
@@ -408,7 +387,7 @@ def may_be_token(catalog: Catalog, cut: Cut) -> bool:
     rest = cut.data[SIZE_BYTES + layout.size :]
     for version in _authenticate_versions(catalog):
         changed = head._replace(api_key=SASL_AUTHENTICATE, version=version)
-        if _holds_token(_request(catalog, cut.data[:SIZE_BYTES] + layout.pack(*changed) + rest)):
+        if _holds_token(as_request(catalog, cut.data[:SIZE_BYTES] + layout.pack(*changed) + rest)):
             return True
     return False
 

@@ -56,12 +56,7 @@ def transactions_named(api_key: int | None, body: dict[str, Any]) -> list[str]:
     return _distinct(*_named(body, *_TRANSACTIONS), *_keys_of(_TRANSACTION_KEY, api_key, body))
 
 
-def keys_named(body: dict[str, Any]) -> list[str]:
-    """Return the distinct keys whose coordinators a request looks up, of any key type."""
-    return _distinct(body.get("key"), *members(body.get("coordinatorKeys")))
-
-
-def members(value: Any) -> list[Any]:
+def _members(value: Any) -> list[Any]:
     """Return the elements of an array, or an empty list for any other value."""
     return value if isinstance(value, list) else []
 
@@ -90,12 +85,12 @@ def _named(body: dict[str, Any], field: str, *arrays: str) -> Iterator[Any]:
     """Yield a field, and the elements of arrays: names, or this field of objects."""
     yield body.get(field)
     for name in arrays:
-        for member in members(body.get(name)):
+        for member in _members(body.get(name)):
             yield member.get(field) if isinstance(member, dict) else member
 
 
-def _keys_of(kind: int, api_key: int | None, body: dict[str, Any]) -> list[str]:
+def _keys_of(kind: int, api_key: int | None, body: dict[str, Any]) -> list[Any]:
     """Return the keys of this type whose coordinators a request looks up. Version 0 has only groups and no key type."""
     if api_key != FIND_COORDINATOR or body.get("keyType", _GROUP_KEY) != kind:
         return []
-    return keys_named(body)
+    return [body.get("key"), *_members(body.get("coordinatorKeys"))]

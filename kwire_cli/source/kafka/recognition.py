@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from heapq import heapify, heappop, heappush
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.message.encode import correlation_id
@@ -30,6 +30,7 @@ from kwire_cli.structs.headers import REQUEST_START, RESPONSE_START
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kwire_cli.source.kafka.pending import Pending
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.structs.composites import MessageStruct
 
@@ -69,16 +70,6 @@ _REQUEST_BYTES = fixed(REQUEST_START).size
 _RESPONSE_BYTES = fixed(RESPONSE_START).size
 
 
-class PendingRequests(Protocol):
-    """The requests without a response (`pending.Pending`)."""
-
-    def __len__(self) -> int:
-        """Return the number of requests without a response."""
-
-    def __contains__(self, correlation_id: int) -> bool:
-        """Return whether a request with this id has no response yet."""
-
-
 class Owner(Protocol):
     """The connection of a search (`connection.Connection`)."""
 
@@ -86,7 +77,7 @@ class Owner(Protocol):
     client: int | None
 
     @property
-    def pending(self) -> PendingRequests:
+    def pending(self) -> Pending[Any]:
         """The requests without a response."""
 
 
@@ -129,10 +120,6 @@ class Places:
     def oldest(self) -> int | None:
         """Return the first remaining place, or None."""
         return next(iter(self._alive), None)
-
-    def all(self) -> list[int]:
-        """Return the remaining places in the order in which they were found."""
-        return list(self._alive)
 
     def shift(self, count: int) -> None:
         """Account for the removal of the first `count` bytes of the buffer."""
@@ -207,7 +194,7 @@ class Responses:
 
     __slots__ = ("_pending", "_pieces", "_places", "_scanned", "_size")
 
-    def __init__(self, pending: PendingRequests, start: int) -> None:
+    def __init__(self, pending: Pending[Any], start: int) -> None:
         self._pending = pending
         self._places = Places()
         self._pieces: set[int] = set()

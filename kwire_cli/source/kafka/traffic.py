@@ -26,24 +26,15 @@ if TYPE_CHECKING:
 
 
 class TcpConnection(NamedTuple):
-    """A TCP connection of a capture, after its end or the end of the capture. Pairs have values of client and broker.
+    """A TCP connection of a capture, after its end or the end of the capture.
 
     Attributes:
         client: The address of the client. If neither the opening nor a frame shows which peer is the client, this is
             the peer that was seen first.
         opened: Whether the opening was captured.
-        syns: The number of SYNs of the opening.
-        heard: Whether the peer sent packets other than a RST.
-        sizes: Payload bytes; None if the start was not captured.
-        repeated: Retransmitted segments with payload.
-        again: Retransmitted payload bytes.
-        first: The time of the first packet in nanoseconds.
-        closed: The time of the first FIN or RST in nanoseconds.
-        closed_by: `client` or `broker`; None if neither closed the connection.
-        reset: Whether it was closed by a RST.
-        shut: Nanoseconds for which the peer's receive window was zero.
-        lost: Bytes of the peer that the capture lacks.
-        cut: Bytes that the capture truncated from packets of the peer.
+        life: The history of the connection. Its pairs have values of client and broker.
+        file: The file with the first packet.
+        packet: The number of the first packet in that file.
         spoke: Whether the connection has a line.
 
     """
@@ -52,29 +43,23 @@ class TcpConnection(NamedTuple):
     client: str
     broker: str
     opened: bool
-    syns: int
-    heard: tuple[bool, bool]
-    sizes: tuple[int | None, int | None]
-    repeated: tuple[int, int]
-    first: int | None
-    closed: int | None
-    closed_by: str | None
-    reset: bool
+    life: Life
     reason: EndReason
     node: int | None
     capture: str | None
     file: str | None
     packet: int | None
-    spoke: bool = True
-    again: tuple[int, int] = (0, 0)
-    shut: tuple[int, int] = (0, 0)
-    lost: tuple[int, int] = (0, 0)
-    cut: tuple[int, int] = (0, 0)
+    spoke: bool
 
     @property
     def is_unused(self) -> bool:
         """Whether no data was sent: it was refused, only opened, or only its end was captured."""
-        return not any(self.sizes) if self.opened else not self.spoke
+        return not any(self.life.sizes) if self.opened else not self.spoke
+
+    @property
+    def closed_by(self) -> str | None:
+        """`client` or `broker`; None if neither closed the connection."""
+        return None if self.life.closed_by is None else ("client", "broker")[self.life.closed_by]
 
     @property
     def outcome(self) -> str:
@@ -82,9 +67,10 @@ class TcpConnection(NamedTuple):
 
         A client that sends payload received a SYN-ACK, even if the capture lacks it.
         """
-        if not self.opened or self.heard[1] or self.sizes[0]:
+        life = self.life
+        if not self.opened or life.heard[1] or life.sizes[0]:
             return "accepted"
-        return "refused" if self.reset and self.closed_by == "broker" else "silent"
+        return "refused" if life.reset and self.closed_by == "broker" else "silent"
 
 
 LATEST = 256
@@ -152,31 +138,14 @@ def names_in(catalog: Catalog, events: Iterable[Event], *, port: int | None = No
 _place = attrgetter("place")
 
 
-class _Order:
-    """Sorts lines by the arrival of their last bytes. Connections that wait for missing bytes return lines late."""
-
-    def __init__(self, waiting_since: Callable[[], int | None]) -> None:
-        self.held: list[Captured] = []
-        self._waiting_since = waiting_since
-
-    def pop_ready(self, lines: list[Captured], packet: int | None) -> list[Captured]:
-        """Add lines. Return the lines that no later line can precede, after all packets up to `packet` were read.
-
-        Return all lines if `packet` is None.
-        """
-        lines = sorted(self.held + lines, key=_place)
-        since = None if packet is None else self._waiting_since()
-        if since is None or packet is None:
-            self.held = []
-            return lines
-        ready = bisect_left(lines, max(since, packet - LATEST), key=_place)
-        self.held = lines[ready:]
-        return lines[:ready]
-
-
 class Lines:
-    """Converts events to lines, numbered in the order in which their last bytes arrived. The arguments are arguments of
-    `traffic`.
+    """Converts events to lines, numbered in the order in which their last bytes arrived. Connections that wait for
+    missing bytes return lines late. The arguments are arguments of `traffic`.
+
+    Attributes:
+        count: The number of the last line.
+        held: The lines that earlier ones may still precede.
+
     """
 
     def __init__(
@@ -188,39 +157,38 @@ class Lines:
         origin: Origin = ALONE,
     ) -> None:
         self.watch = Watch(layouts, port, names, origin=origin)
-        self._order = _Order(waiting_since)
-        self._count = 0
-
-    @property
-    def count(self) -> int:
-        """The number of the last line."""
-        return self._count
-
-    @property
-    def held(self) -> list[Captured]:
-        """The lines that earlier ones may still precede."""
-        return self._order.held
+        self.count = 0
+        self.held: list[Captured] = []
+        self._waiting_since = waiting_since
 
     def take(self, events: list[Event]) -> list[Captured]:
         """Process events. Return the lines that are complete and in order."""
         lines = self.watch.take(events)
-        if not events or not (lines or self._order.held):
+        if not events or not (lines or self.held):
             return []
-        return self._number(self._order.pop_ready(lines, events[-1].packet))
+        lines = sorted(self.held + lines, key=_place)
+        since = self._waiting_since()
+        ready = len(lines)
+        if since is not None:
+            ready = bisect_left(lines, max(since, events[-1].packet - LATEST), key=_place)
+        self.held = lines[ready:]
+        return self._number(lines[:ready])
 
     def close(self) -> list[Captured]:
         """Return the remaining lines after the last event."""
-        return self._number(self._order.pop_ready(self.watch.close(), None))
+        lines = sorted(self.held + self.watch.close(), key=_place)
+        self.held = []
+        return self._number(lines)
 
     def passed(self, count: int) -> int:
         """Account for `count` lines that another reader has numbered. Return the number of the line before them."""
-        self._count += count
-        return self._count - count
+        self.count += count
+        return self.count - count
 
     def _number(self, lines: list[Captured]) -> list[Captured]:
-        for number, line in enumerate(lines, self._count + 1):
+        for number, line in enumerate(lines, self.count + 1):
             line.number = number
-        self._count += len(lines)
+        self.count += len(lines)
         return lines
 
 
@@ -291,37 +259,21 @@ class Watch:
         return lines
 
     def _tcp_connection(self, life: Life, reason: EndReason, number: int, stream: Stream) -> TcpConnection:
-        side = stream.connection.client
         texts = stream.texts
-        opened = stream.connection.from_start
-        client = side
-        if client is None and opened:
-            client = 0
-        at = client or 0
-        closed_by = None
-        if life.closed_by is not None:
-            closed_by = "client" if life.closed_by == at else "broker"
+        at = stream.connection.client or 0
         file, packet = self.origin.place(life.packet)
         return TcpConnection(
             number,
             texts[at],
             texts[1 - at],
-            opened,
-            life.syns,
-            (life.heard[at], life.heard[1 - at]),
-            (life.sizes[at], life.sizes[1 - at]),
-            (life.repeated[at], life.repeated[1 - at]),
-            life.first,
-            life.closed,
-            closed_by,
-            life.reset,
+            stream.connection.from_start,
+            life.turned() if at else life,
             reason,
             self.names.node(texts[1 - at]),
             self.origin.capture,
             file,
             packet,
             any(stream.places),
-            *((pair[at], pair[1 - at]) for pair in (life.again, life.shut, life.lost, life.cut)),
         )
 
     def close(self) -> list[Captured]:

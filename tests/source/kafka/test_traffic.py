@@ -56,13 +56,13 @@ def test_requests_behind_one_that_waits_are_held():
     """
     capture = Capture(ROOT / "samples" / "incidents" / "killed-member.pcap")
     lines = [line for line in traffic(kwire.catalog(), capture) if line.kind == "response" and line.request]
-    held = [line for line in lines if line.delayed and line.api != "Fetch" and line.api not in WAITING]
+    held = [line for line in lines if line.seen.delayed and line.api != "Fetch" and line.api not in WAITING]
     slow = max(held, key=lambda line: line.latency)
     assert (slow.api, round(slow.latency)) == ("ListOffsets", 9)
-    assert all(line.delayed for line in lines if line.api in WAITING)
+    assert all(line.seen.delayed for line in lines if line.api in WAITING)
     until = {}
     for line in lines:
         behind = line.request.seen.time < until.get(line.stream, 0)
-        assert line.delayed == (behind or line.api in WAITING)
+        assert line.seen.delayed == (behind or line.api in WAITING)
         if line.api in WAITING:
             until[line.stream] = line.seen.time
