@@ -45,7 +45,7 @@ def outlines_of(listing):
 def test_it_is_the_plan_of_few_files(folder, plan, tmp_path):
     """As `schedule` makes it: parts, what is counted before each, points and what cannot be read."""
     paths = [each.file for each in found([str(folder)], CAPTURES)]
-    wanted = schedule(outlined(path, SIZE) for path in paths)
+    wanted = schedule((outlined(path, SIZE) for path in paths), Naming())
     assert [(point.name, point.last) for point in plan.points] == [(point.name, point.last) for point in wanted.points]
     assert [(paths[number], why) for number, why in plan.faults] == [*wanted.faults]
     (window,) = windows(plan, tmp_path, range(len(plan.points)))

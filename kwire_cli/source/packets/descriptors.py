@@ -22,7 +22,6 @@ import numpy as np
 
 from kwire_cli.engine.compiled import octets
 from kwire_cli.errors import InputError
-from kwire_cli.source.files import Naming
 from kwire_cli.source.packets.model import NO_TIME, FileRow, Merged, Notice, Segment, origin_of_chains, turned
 from kwire_cli.source.packets.parts import PART_SIZE, Outline, Part, outline
 from kwire_cli.source.packets.points import Timed, capture_points
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from kwire_cli.source.files import Naming
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.source.packets.parts import PartReader
     from kwire_cli.source.packets.pcap import Secrets
@@ -79,7 +79,7 @@ class Planned:
 class Schedule:
     """All parts of all files, and the capture points. `faults` are unreadable files, with the reasons.
 
-    `secrets` decrypt TLS in the files. They come from key logs and from the files.
+    `secrets` are the decryption secrets in the files.
     """
 
     files: tuple[str, ...]
@@ -121,8 +121,8 @@ def outlined(path: str, size: int = PART_SIZE) -> Outlined:
         return path, error.reason
 
 
-def schedule(found: Iterable[Outlined], secrets: Iterable[Secrets] = (), naming: Naming | None = None) -> Schedule:
-    """Return all parts in one order, by capture point. `secrets` come from key logs."""
+def schedule(found: Iterable[Outlined], naming: Naming) -> Schedule:
+    """Return all parts in one order, by capture point."""
     faults: list[tuple[str, str]] = []
     outlines: dict[str, Outline] = {}
     for path, file_outline in found:
@@ -134,7 +134,7 @@ def schedule(found: Iterable[Outlined], secrets: Iterable[Secrets] = (), naming:
     files: list[str] = []
     parts: list[Scheduled] = []
     points: list[Planned] = []
-    for point in capture_points(times, naming or Naming()):
+    for point in capture_points(times, naming):
         rows = []
         for number, chain in enumerate(point.chains):
             own = [outlines[path] for path, _, _ in chain]
@@ -146,10 +146,10 @@ def schedule(found: Iterable[Outlined], secrets: Iterable[Secrets] = (), naming:
                 files.append(path)
             rows.append(FileRow(tuple(location(file.path) for file in chain), tuple(befores), packets))
         points.append(Planned(point.name, tuple(rows)))
-    all_secrets = list(secrets)
+    secrets: list[Secrets] = []
     for path in files:
-        all_secrets += outlines[path].secrets
-    return Schedule(tuple(files), tuple(parts), tuple(points), tuple(faults), tuple(all_secrets))
+        secrets += outlines[path].secrets
+    return Schedule(tuple(files), tuple(parts), tuple(points), tuple(faults), tuple(secrets))
 
 
 FEW = 1024

@@ -272,7 +272,7 @@ class Gap(NamedTuple):
     Kinds of gaps:
 
     - lost: the other peer acknowledged the bytes, so they were sent, but not captured.
-    - cut: the capture truncated a packet. It has the first `have` of `have + size` payload bytes.
+    - cut: the capture truncated a packet.
     - limit: too many later bytes were buffered while these were missing.
     - end: the connection or the capture ended without them.
 
@@ -283,16 +283,6 @@ class Gap(NamedTuple):
     direction: int
     size: int
     kind: GapKind
-    have: int
-    time: int | None
-    packet: int
-
-
-class Conflict(NamedTuple):
-    """A packet repeats buffered bytes with different content. The first bytes are kept."""
-
-    connection: int
-    direction: int
     time: int | None
     packet: int
 
@@ -385,7 +375,7 @@ class End(NamedTuple):
     life: Life | None = None
 
 
-Event = Start | Data | Gap | Conflict | Foreign | Fin | End
+Event = Start | Data | Gap | Foreign | Fin | End
 
 
 KEPT = 1 << 16

@@ -310,10 +310,10 @@ class Streams:
         if segment.flags & ACK:
             half.acked = acknowledgment
             half.peer.receives(acknowledgment)
-        self._take(half, segment, sequence, events)
+        self._take(half, segment, sequence)
         self._deliver(half.connection, events)
 
-    def _take(self, half: Half, segment: Segment, sequence: int, events: list[Event]) -> None:
+    def _take(self, half: Half, segment: Segment, sequence: int) -> None:
         """Store a segment's payload, and apply its flags and numbers."""
         size = len(segment.payload) + segment.missing
         connection = half.connection
@@ -332,7 +332,7 @@ class Streams:
             if half.fin != UNKNOWN and signed(sequence + size - half.fin) > 0:
                 half.fin = UNKNOWN  # the FIN was damaged, because more bytes follow
                 half.finished = False
-            if self._delivery.hold(half, segment, sequence, events) and connection.reset_by is half:
+            if self._delivery.hold(half, segment, sequence) and connection.reset_by is half:
                 connection.reset = 0  # the RST was damaged, because its sender continues to send
                 connection.reset_by = None
         elif half.next != UNKNOWN and half.at(sequence) > half.position and half.acknowledged(half.at(sequence)):
@@ -340,7 +340,7 @@ class Streams:
         if segment.flags & network.FIN:
             half.fin = (sequence + size) & MASK
             connection.close(half, segment.time)
-            half.fin_tag = Tag(segment.time, segment.packet, segment.acknowledgment, 0)
+            half.fin_tag = Tag(segment.time, segment.packet, segment.acknowledgment)
             if half.next == UNKNOWN and half.anchor == UNKNOWN:
                 half.anchor = half.fin
 
@@ -367,7 +367,7 @@ class Streams:
         self._delivery.count("stray", -len(before.payload))
         half = self._open(before, events)
         for tcp_segment in (before, segment):
-            self._take(half, tcp_segment, tcp_segment.sequence, events)
+            self._take(half, tcp_segment, tcp_segment.sequence)
             half.acked = tcp_segment.acknowledgment
             half.connection.last = tcp_segment.packet
         self._deliver(half.connection, events)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.source.packets.model import MASK, Chunks, Conflict, Data, Event, Fin, Gap, GapKind, Life
+from kwire_cli.source.packets.model import MASK, Chunks, Data, Event, Fin, Gap, GapKind, Life
 from kwire_cli.structs.network import ACK, ZERO_WINDOW
 
 if TYPE_CHECKING:
@@ -41,15 +41,11 @@ NOTHING = Chunks()
 
 
 class Tag(NamedTuple):
-    """The packet of a chunk, and its acknowledgment number. Data before that number must be delivered first.
-
-    `have` is the number of captured payload bytes.
-    """
+    """The packet of a chunk, and its acknowledgment number. Data before that number must be delivered first."""
 
     time: int | None
     packet: int
     acknowledgment: int
-    have: int
 
 
 class Counts(NamedTuple):
@@ -399,13 +395,13 @@ class Delivery:
         if not self.counts[kind]:
             del self.counts[kind]
 
-    def hold(self, half: Half, segment: Segment, sequence: int, events: list[Event]) -> bool:
+    def hold(self, half: Half, segment: Segment, sequence: int) -> bool:
         """Store the new part of a segment's payload, which starts at `sequence`. Return whether any part is new."""
         payload = segment.payload
         missing = segment.missing
         start = half.at(sequence)
         need = segment.acknowledgment if segment.flags & ACK else half.peer.next
-        tag = Tag(segment.time, segment.packet, need, len(payload))
+        tag = Tag(segment.time, segment.packet, need)
         if not half.held:
             half.held = Chunks()
         before = half.held.cost
@@ -421,11 +417,8 @@ class Delivery:
             size -= old
         duplicate = 0
         if size:
-            insertion = half.held.insert(start, size, payload, tag)
-            duplicate = insertion.duplicate
+            duplicate = half.held.insert(start, size, payload, tag).duplicate
             self.count("duplicate", duplicate)
-            if insertion.differs:
-                events.append(Conflict(half.connection.number, half.direction, segment.time, segment.packet))
         if missing > 0:
             duplicate += half.held.insert(start + size, missing, None, tag).duplicate
         half.repeats(duplicate, duplicate)
@@ -458,9 +451,9 @@ class Delivery:
         if half.held and half.held.starts[0] == end:
             tag = half.held.chunks[0].tag
         else:
-            tag = half.fin_tag if half.fin != UNKNOWN else Tag(self.time, self.packet, 0, 0)
+            tag = half.fin_tag if half.fin != UNKNOWN else Tag(self.time, self.packet, 0)
         size = end - half.position
-        events.append(Gap(half.connection.number, half.direction, size, kind, 0, tag.time, tag.packet))
+        events.append(Gap(half.connection.number, half.direction, size, kind, tag.time, tag.packet))
         if kind != "end":  # bytes that are missing at the end were not acknowledged
             half.counts = half.counts._replace(lost=half.counts.lost + size)
         half.advance(size)
@@ -487,7 +480,7 @@ class Delivery:
         if not half.held:
             half.held = NOTHING
         if data is None:
-            events.append(Gap(half.connection.number, half.direction, size, "cut", tag.have, tag.time, tag.packet))
+            events.append(Gap(half.connection.number, half.direction, size, "cut", tag.time, tag.packet))
             half.counts = half.counts._replace(cut=half.counts.cut + size)
         else:
             events.append(Data(half.connection.number, half.direction, data, tag.time, tag.packet))

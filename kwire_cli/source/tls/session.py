@@ -283,7 +283,7 @@ class Session:
 
     def _gap(self, side: Side, size: int) -> None:
         self._events += self._tls_events.end()
-        self._events.append(Gap(self._connection, side.number, size, side.gap, 0, *self._place))
+        self._events.append(Gap(self._connection, side.number, size, side.gap, *self._place))
 
     def _data(self, side: Side, record: Record, text: bytes) -> None:
         self._tls_events.around(side.number, record.size - len(text), self._place)

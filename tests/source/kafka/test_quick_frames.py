@@ -11,6 +11,7 @@ import kwire_cli as kwire
 from kwire_cli.facts.costs.counting import Costs
 from kwire_cli.lake.line_walks import Spent
 from kwire_cli.message.known_layout import Layouts
+from kwire_cli.source.files import Naming
 from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import Names
@@ -31,14 +32,15 @@ FEWEST = (1, 8, 48)
 
 def replays(path, size):
     keys = path.with_suffix(".keys")
-    plan = schedule([outlined(str(path), size)], blocks_of([str(keys)] if keys.exists() else []))
+    plan = schedule([outlined(str(path), size)], Naming())
+    secrets = (*(blocks_of([str(keys)]) if keys.exists() else ()), *plan.secrets)
     rows = {}
     for part in plan.parts:
         for each in described(part, PartReader(part.part)):
             rows.setdefault(each.ends, []).append(each)
     for ends, found in rows.items():
         yield lambda ends=ends, found=found: Replay(
-            ends, runs(found, plan.files, plan.origin(0)), plan.points[0].last, secrets=plan.secrets
+            ends, runs(found, plan.files, plan.origin(0)), plan.points[0].last, secrets=secrets
         )
 
 

@@ -17,6 +17,7 @@ import kwire_cli as kwire
 from kwire_cli.errors import InputError
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.captures import Capture
+from kwire_cli.source.files import Naming
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import Watch, traffic
 from kwire_cli.source.packets.descriptors import described, outlined, runs, schedule
@@ -48,7 +49,7 @@ def whole(path):
 
 def connections(paths, size):
     """What the owners of connections get, sorted as Spark sorts it."""
-    plan = schedule([outlined(str(path), size) for path in paths])
+    plan = schedule([outlined(str(path), size) for path in paths], Naming())
     rows = defaultdict(list)
     for part in plan.parts:
         for each in described(part, PartReader(part.part)):
@@ -148,7 +149,7 @@ def test_captures_of_two_machines_are_merged_by_time(tmp_path):
     for side, path in enumerate(both):
         ways = (segment.source.port > segment.destination.port for segment in segments)
         path.write_bytes(make.pcap_file([each for each, way in zip(made, ways, strict=True) if way == side]))
-    assert [len(point.chains) for point in schedule([outlined(str(path)) for path in both]).points] == [2]
+    assert [len(point.chains) for point in schedule([outlined(str(path)) for path in both], Naming()).points] == [2]
 
     def without_packets(lines):
         return sorted(re.sub(r"^\(\d+|'packet': \d+", "", line) for line in lines)
@@ -157,7 +158,7 @@ def test_captures_of_two_machines_are_merged_by_time(tmp_path):
     packed = [path.with_suffix(".pcap.gz") for path in both]
     for path, plain in zip(packed, both, strict=True):
         path.write_bytes(gzip.compress(plain.read_bytes()))
-    assert [len(point.chains) for point in schedule([outlined(str(path)) for path in packed]).points] == [2]
+    assert [len(point.chains) for point in schedule([outlined(str(path)) for path in packed], Naming()).points] == [2]
     assert without_packets(together(packed)) == without_packets(whole(one))
 
 
@@ -170,7 +171,7 @@ def test_files_that_are_no_captures(tmp_path):
     (tmp_path / "within" / "unnamed").write_bytes(SAMPLES[0].read_bytes())
     found = captures_of([str(tmp_path), str(tmp_path / "*")])
     assert found == [str(tmp_path / "empty.pcap"), str(tmp_path / "within" / "unnamed"), str(tmp_path / "note.txt")]
-    plan = schedule(map(outlined, found))
+    plan = schedule(map(outlined, found), Naming())
     assert [Path(path).name for path, _ in plan.faults] == ["empty.pcap", "note.txt"]
     with pytest.raises(InputError, match="no such file"):
         captures_of(["/no/such/thing"])

@@ -43,7 +43,7 @@ def test_behind_a_proxy_header(size):
 def test_what_cannot_be_told_does_not_wait_for_ever():
     """The client's first bytes are lost, and the broker says nothing."""
     start, end = stream(TLS13)[0], End(TLS13, "end", None, 99)
-    hole = Gap(TLS13, 0, 10, "lost", 0, None, 1)
+    hole = Gap(TLS13, 0, 10, "lost", None, 1)
     pieces = [Data(TLS13, 0, bytes(1000), None, number) for number in range(2, 2 + MOST_HELD // 1000)]
     assert decrypted([start, hole, *pieces])[1:] == []
     assert decrypted([start, hole, *pieces, pieces[0]])[1:] == [hole, *pieces, pieces[0]]
