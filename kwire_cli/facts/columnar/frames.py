@@ -340,7 +340,7 @@ def error_text(code: int, catalog: Catalog) -> str:
 
 LINE_COLUMNS: dict[str, Column] = {column.name: column for column in (*FRAME_COLUMNS, *IN_MEMORY)}
 """The columns of UNRESOLVED and of MEMORY, for lines."""
-LINE_COLUMNS["topics"] = LINE_COLUMNS["topics"]._replace(of_line=lambda line: line.said_topics)
+LINE_COLUMNS["topics"] = LINE_COLUMNS["topics"]._replace(of_line=lambda line: line.topics_by(str))
 LINE_COLUMNS[ADDRESS] = Column(ADDRESS, "word", "the address of the broker", broker_address_of)
 LINE_COLUMNS[SESSION] = Column(SESSION, "int64", "the fetch session", session_of)
 

@@ -156,54 +156,39 @@ class EndsReader:
         self._fewest = FEWEST if stretches else sys.maxsize
         self.streams = Streams()
         self.starts: dict[int, int] = {}
-        self._lines = Lines(layouts, port, names, self.streams.waiting_since, origin)
-        self._lines.watch.ended = [] if ended else None
-        self._lines.passed(after)
+        self.lines = Lines(layouts, port, names, self.streams.waiting_since, origin)
+        self.lines.watch.ended = [] if ended else None
+        self.lines.passed(after)
         self._ended = ended
         self._step = _STEP
 
-    @property
-    def names(self) -> Names:
-        """The names known so far."""
-        return self._lines.watch.names
-
     def forget_starts(self) -> None:
         """Forget the start packets of connections that have ended and whose frames were all returned."""
-        watch = self._lines.watch
-        active = {*watch.connections, *(line.stream for line in self._lines.held), *self.tls.streams}
+        watch = self.lines.watch
+        active = {*watch.connections, *(line.stream for line in self.lines.held), *self.tls.streams}
         self.starts = {number: start for number, start in self.starts.items() if number in active}
 
     @property
     def is_over(self) -> bool:
         """Return whether no connection is open and nothing waits."""
-        return self.streams.is_settled and not self._lines.watch.connections and not self._lines.held
+        return self.streams.is_settled and not self.lines.watch.connections and not self.lines.held
 
     @property
     def connections(self) -> list[Connection]:
         """The open connections."""
-        return [stream.connection for stream in self._lines.watch.connections.values()]
-
-    @property
-    def has_holes(self) -> bool:
-        """Return whether received bytes wait for missing ones."""
-        return self.streams.has_holes
-
-    @property
-    def count(self) -> int:
-        """The number of frames so far."""
-        return self._lines.count
+        return [stream.connection for stream in self.lines.watch.connections.values()]
 
     @property
     def steady(self) -> tuple[Connection, Half] | None:
         """The only open connection and its half, if both peers are certain and nothing waits. Otherwise None."""
-        return self._calm() if len(self._lines.watch.connections) == 1 and self.streams.is_settled else None
+        return self._calm() if len(self.lines.watch.connections) == 1 and self.streams.is_settled else None
 
     def _calm(self) -> tuple[Connection, Half] | None:
         """Return the connection of the ends and its half, if both peers are certain and nothing of it waits."""
-        half = None if self._lines.held else self.streams.calm(self.ends)
+        half = None if self.lines.held else self.streams.calm(self.ends)
         if half is None or self.tls.holds(half.connection.number):
             return None
-        connection = self._lines.watch.connections[half.connection.number].connection
+        connection = self.lines.watch.connections[half.connection.number].connection
         return (connection, half) if connection.steady else None
 
     def feed(self, segments: Iterable[Segment]) -> list[Captured]:
@@ -213,10 +198,6 @@ class EndsReader:
             events += self.streams.idle(segment.packet - 1)
             events += self.streams.feed(segment)
         return self._process(events)
-
-    def go_on_at(self, count: int) -> None:
-        """Set the number of frames before the next one."""
-        self._lines.count = count
 
     def take(self, run: Run) -> Iterator[Stretch | Captured]:
         """Yield the stretches and lines that these segments complete."""
@@ -251,7 +232,7 @@ class EndsReader:
     def close(self, last: int) -> Iterator[Stretch | Captured]:
         """Yield the remaining frames. `last` is the last packet of the capture."""
         yield from self._process([*self.streams.idle(last), *self.streams.close()])
-        yield from self._lines.close()
+        yield from self.lines.close()
         self._report_ended()
 
     def _process(self, events: list[Any]) -> list[Captured]:
@@ -259,20 +240,20 @@ class EndsReader:
         for event in events:
             if type(event) is Start:
                 self.starts[event.connection] = self.origin.number(event.packet)
-        lines = self._lines.take(events)
+        lines = self.lines.take(events)
         self._report_ended()
         return lines
 
     def _report_ended(self) -> None:
         if self._ended:
-            tell_ended(self._lines.watch, self._ended)
+            tell_ended(self.lines.watch, self._ended)
 
     def _stretch(self, run: Run, half: Half, connection: Connection, state: Ints) -> Stretch:
         """Return the frames of segments that arrived in order, and update streams and connection as if they had been
         fed. Raise _IrregularError without an update if anything is irregular.
         """
         stream = half.connection.number
-        texts = self._lines.watch.connections[stream].texts
+        texts = self.lines.watch.connections[stream].texts
         client = connection.client or 0
         pending = list(connection.pending)
         waiting = [request.line for request in pending]
@@ -280,7 +261,7 @@ class EndsReader:
             raise _IrregularError
         requests, responses, resumed, rows, delayed = _frames(run, half, connection, state, self.layouts, pending)
         total = len(rows)
-        before = self._lines.passed(total)
+        before = self.lines.passed(total)
         order = np.empty(total, np.int64)
         order[np.argsort(rows, kind="stable")] = np.arange(before + 1, before + 1 + total)
         count = sum(len(frames.which) for frames in requests)
@@ -294,7 +275,7 @@ class EndsReader:
                 seen.line = waiting[at]
                 continue
             line = Captured(
-                seen, stream, texts[client], texts[1 - client], connection, self._lines.watch.names, self.origin
+                seen, stream, texts[client], texts[1 - client], connection, self.lines.watch.names, self.origin
             )
             line.number = int(numbers[at - len(waiting)])
             left[at - len(waiting)] = line

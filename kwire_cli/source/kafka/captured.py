@@ -452,14 +452,10 @@ class Captured:
     @property
     def topics(self) -> list[str]:
         """The topics of the line and of its fetch session, by name, or by id if the name is unknown."""
-        return self._collect_topics(self.names.topic)
+        return self.topics_by(self.names.topic)
 
-    @property
-    def said_topics(self) -> list[str]:
-        """The topics of the line and of its fetch session, by name or id as in the messages."""
-        return self._collect_topics(str)
-
-    def _collect_topics(self, name_of: Callable[[str], str]) -> list[str]:
+    def topics_by(self, name_of: Callable[[str], str]) -> list[str]:
+        """Return the topics of the line and of its fetch session. `name_of` returns the text for an id."""
         names, ids = self.own_topics
         if ids or self.session:
             return list(dict.fromkeys([*names, *(name_of(topic) for topic in (*ids, *self.session))]))
@@ -467,7 +463,7 @@ class Captured:
             return list(dict.fromkeys(names))
         # A Fetch response without topics answers for all topics of its request.
         if self.request and self.api_key == FETCH:
-            return self.request._collect_topics(name_of)  # noqa: SLF001 - same class
+            return self.request.topics_by(name_of)
         return []
 
     @property

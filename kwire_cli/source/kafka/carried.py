@@ -88,7 +88,7 @@ class Carrier:
         self.segments = []
         self.size = 0
         self.messages = set()
-        self.given = self.reader.count
+        self.given = self.reader.lines.count
         self.lost = False
 
     def _row(self, segment: Segment) -> list[Any]:
@@ -107,7 +107,7 @@ class Carrier:
         if steady is None and self.lost:
             return {"lost": True}
         state = {"steady": steady} if steady else {"steady": self.steady, "segments": self.segments}
-        return {**state, "given": 0 if steady else self.reader.count - self.given, "last": last}
+        return {**state, "given": 0 if steady else self.reader.lines.count - self.given, "last": last}
 
     def _holds_secrets(self, *, is_steady: bool) -> bool:
         """Return whether the pending requests, the incomplete frames or the segments may contain secrets."""
@@ -134,7 +134,7 @@ class Carrier:
         states = {connection.state for connection in self.reader.connections}
         if not everything or (everything.startswith(_TLS) and states <= {State.FOREIGN}):
             return False
-        if not is_steady and (not states <= {State.KAFKA} or self.reader.has_holes):
+        if not is_steady and (not states <= {State.KAFKA} or self.reader.streams.has_holes):
             return True
         return any(message is None or may_hold_secrets(message, everything) for message in messages)
 
@@ -182,7 +182,7 @@ def _steady(reader: EndsReader) -> dict[str, Any] | None:
         "software": connection.software,
         "delayed_until": connection.delayed_until,
         "packet": half.connection.last,
-        "frames": reader.count,
+        "frames": reader.lines.count,
     }
 
 
@@ -204,9 +204,9 @@ def go_on(reader: EndsReader, state: dict[str, Any], *, shows_secrets: bool = Fa
             "packet": _number(steady["packet"], last),
         }
         _feed_steady(reader, steady)
-        reader.go_on_at(steady["frames"])
+        reader.lines.count = steady["frames"]
         carrier.steady = steady
-    carrier.given = reader.count
+    carrier.given = reader.lines.count
     for row in state.get("segments", ()):
         data, packet, *rest = _renumbered(reader, row, last)
         carrier.segments.append([data, packet, *rest])

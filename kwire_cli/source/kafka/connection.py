@@ -54,7 +54,6 @@ from kwire_cli.source.kafka.framing import (
     surely_request,
 )
 from kwire_cli.source.kafka.pending import Pending
-from kwire_cli.source.kafka.recognition import Recogniser
 from kwire_cli.spec.kafka import PRODUCE, SASL_AUTHENTICATE, SASL_HANDSHAKE, WAITING
 
 if TYPE_CHECKING:
@@ -322,10 +321,6 @@ class Connection:
             return self._is_of_client(as_request(self.catalog, data))
         wanted = start.unpack(data, SIZE_BYTES)[0] if len(data) >= SIZE_BYTES + start.size else None
         return any(seen.head is not None and seen.head.correlation_id == wanted for seen in self.pending)
-
-    def search(self, side: int) -> Recogniser:
-        """Return a search for the next frame of a direction, for use when framing is lost."""
-        return Recogniser(self, side)
 
     def resume(self, rests: Sequence[tuple[bytes, int, int | None]], pending: Sequence[Cut]) -> list[Seen]:
         """Continue after another reader. `rests` are the incomplete frames of both directions with their packets and

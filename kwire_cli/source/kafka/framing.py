@@ -25,19 +25,19 @@ A frame is a size prefix (int32, 0 to MAX_SIZE) and that many bytes (org.apache.
 from __future__ import annotations
 
 from base64 import b64decode
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.message.encode import RequestHead, correlation_id, heads
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, Hints, read, says_size
 from kwire_cli.source.first_bytes import names_client, reads_as_request
-from kwire_cli.source.kafka.recognition import BIG
+from kwire_cli.source.kafka.recognition import BIG, Recogniser
 from kwire_cli.spec.kafka import SASL_AUTHENTICATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from kwire_cli.message.frames import Frame
-    from kwire_cli.source.kafka.recognition import Recogniser
+    from kwire_cli.source.kafka.recognition import Owner
     from kwire_cli.spec.catalog import Catalog
 
 
@@ -68,21 +68,12 @@ class Cut(NamedTuple):
     missing: int = 0
 
 
-class Searches(Protocol):
-    """The connection of a direction (`connection.Connection`)."""
-
-    def search(self, side: int) -> Recogniser:
-        """Return a search for the frames of a direction."""
-
-
 _NO_BYTES = bytearray()
 """The buffer of a direction without an incomplete frame. All such directions share it, so it must stay empty."""
 
 
 class Framer:
-    """Cuts one direction of a connection into frames. Feed it bytes and losses in order. `owner` provides the search
-    that is used if framing is lost.
-    """
+    """Cuts one direction of a connection into frames. Feed it bytes and losses in order. `owner` is the connection."""
 
     __slots__ = (
         "_lazy_search",
@@ -97,7 +88,7 @@ class Framer:
         "synchronised",
     )
 
-    def __init__(self, owner: Searches, side: int, *, synchronised: bool) -> None:
+    def __init__(self, owner: Owner, side: int, *, synchronised: bool) -> None:
         self.buffer = _NO_BYTES
         self._owner = owner
         self._side = side
@@ -112,7 +103,7 @@ class Framer:
     @property
     def _search(self) -> Recogniser:
         if self._lazy_search is None:
-            self._lazy_search = self._owner.search(self._side)
+            self._lazy_search = Recogniser(self._owner, self._side)
         return self._lazy_search
 
     @property

@@ -51,7 +51,7 @@ def test_every_cut_gives_the_lines_of_the_whole(path):
                 if state is None:
                     break
                 kinds.add("steady" if not state.get("segments") else "segments")
-                reader = new_reader(ends, names=reader.names)
+                reader = new_reader(ends, names=reader.lines.watch.names)
                 carrier, more = go_on(reader, state, shows_secrets=True)
                 found += more
                 last = FIRST

@@ -38,7 +38,7 @@ def pieces(segments, dice, counts):
 
 def read(reader, runs, last, secrets=(), *, anew):
     """What a reader finds, with the first packet of its connection; `anew`: put away and taken up between runs."""
-    names = reader.names
+    names = reader.lines.watch.names
     for run in runs:
         yield from ((found, reader) for found in reader.take(run))
         if anew:
