@@ -276,7 +276,7 @@ class Capture:
             yield self._without_tls(events)
             if self.origin.moving:
                 self.origin.forget(self.waiting_since() or packets[0].number)
-        self.segments.close()
+        self.segments.fragments.close()
         yield self._without_tls(self.streams.close())
 
     def _without_tls(self, events: list[Event]) -> list[Event]:

@@ -158,7 +158,7 @@ class EndsReader:
         self.starts: dict[int, int] = {}
         self.lines = Lines(layouts, port, names, self.streams.waiting_since, origin)
         self.lines.watch.ended = [] if ended else None
-        self.lines.passed(after)
+        self.lines.count = after
         self._ended = ended
         self._step = _STEP
 
@@ -261,7 +261,8 @@ class EndsReader:
             raise _IrregularError
         requests, responses, resumed, rows, delayed = _frames(run, half, connection, state, self.layouts, pending)
         total = len(rows)
-        before = self.lines.passed(total)
+        before = self.lines.count
+        self.lines.count += total
         order = np.empty(total, np.int64)
         order[np.argsort(rows, kind="stable")] = np.arange(before + 1, before + 1 + total)
         count = sum(len(frames.which) for frames in requests)
@@ -377,8 +378,9 @@ def _frames(
     for direction, stream in enumerate((half, half.peer)):
         rows_of = np.flatnonzero(run.rows["direction"] == direction)
         if rows_of.size:
-            last_packet = int(run.rows["packet"][rows_of[-1]])
-            stream.passed(int(state[direction, 1]), int(state[direction, 2]), last_packet)
+            stream.advance(int(state[direction, 1]))
+            stream.acked = int(state[direction, 2])
+            stream.connection.last = max(stream.connection.last, int(run.rows["packet"][rows_of[-1]]))
     waiting = [Cut("frame", request.data, request.packet, request.time) for request in pending[count:]]
     for number in range(answered_here, len(requests.start)):
         data = requests.data[requests.start[number] : requests.stop[number]].tobytes()

@@ -401,13 +401,11 @@ def ends_authentication(catalog: Catalog, data: bytes, version: int | None) -> b
     for each in [version] if version in versions else versions:
         hints = Hints(api, each, "response")
         body = read(catalog, data, hints, number=0, start=0, stop=len(data), prefixed=True).body
-        if body and body.exact and (body.value["errorCode"] or _is_last(body.value[AUTH_BYTES])):
-            return True
+        if body and body.exact:
+            token = body.value[AUTH_BYTES]
+            if body.value["errorCode"] or not token or b64decode(token).startswith(SCRAM_FINAL):
+                return True
     return False
-
-
-def _is_last(token: str | None) -> bool:
-    return not token or b64decode(token).startswith(SCRAM_FINAL)
 
 
 def _authenticate_versions(catalog: Catalog) -> Sequence[int]:

@@ -180,11 +180,6 @@ class Lines:
         self.held = []
         return self._number(lines)
 
-    def passed(self, count: int) -> int:
-        """Account for `count` lines that another reader has numbered. Return the number of the line before them."""
-        self.count += count
-        return self.count - count
-
     def _number(self, lines: list[Captured]) -> list[Captured]:
         for number, line in enumerate(lines, self.count + 1):
             line.number = number

@@ -354,26 +354,23 @@ class PcapngColumns:
             & (size <= rows["total_length"].astype(np.int64) - layout.itemsize - trailer)
             & (upper < plain.most[number])
         )
-        unusual = len(where) - int(fits.argmin()) if not fits.all() else 0
-        if unusual:
-            count = len(where) - unusual
+        if not fits.all():
+            count = int(fits.argmin())
             at = int(where[count])
-            rows = rows[:count]
-            number = number[:count]
-            size = size[:count]
-            upper = upper[:count]
-            where = where[:count]
         if not count:
             return _NONE, begin
-        time = (upper << 32 | rows["timestamp_lower"].astype(np.int64)) * plain.scale[number] + plain.offset[number]
+        rows = rows[:count]
+        number = number[:count]
+        units = upper[:count] << 32 | rows["timestamp_lower"].astype(np.int64)
+        time = units * plain.scale[number] + plain.offset[number]
         numbers = np.arange(self.number + 1, self.number + count + 1)
         self.number += count
         return PacketColumns(
             numbers,
             time,
             plain.link[number],
-            where + layout.itemsize,
-            size,
+            where[:count] + layout.itemsize,
+            size[:count],
             rows["original_packet_length"].astype(np.int64),
         ), at
 

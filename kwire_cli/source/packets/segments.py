@@ -221,10 +221,6 @@ class Segments:
             self.other[CUT_SHORT] += 1
         return None
 
-    def close(self) -> None:
-        """End the capture."""
-        self.fragments.close()
-
     def _segment(self, packet: Packet) -> Segment:
         number, time, kind, data, length = packet
         end = max(length, len(data))

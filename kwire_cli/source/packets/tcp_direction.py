@@ -155,16 +155,6 @@ class Half:
         self.position += size
         self.since = 0
 
-    def passed(self, size: int, acknowledged: int, packet: int) -> None:
-        """Advance by `size` bytes that arrived in order and that the caller delivered.
-
-        `packet` is the last packet of these bytes, and `acknowledged` its acknowledgment number.
-        """
-        self.next = (self.next + size) & MASK
-        self.position += size
-        self.acked = acknowledged
-        self.connection.last = max(self.connection.last, packet)
-
     def begin(self, sequence: int) -> None:
         """Set the sequence number at which the stream starts."""
         if self.anchor != UNKNOWN:

@@ -163,7 +163,7 @@ def test_missing_fragments_are_counted_and_memory_is_bounded():
         assert list(read([packet(frame)])) == []
     assert read.fragments._held <= LIMIT
     assert len(read.fragments._parts) < 4000
-    read.close()
+    read.fragments.close()
     assert read.fragments.incomplete == 60_000
 
 
