@@ -19,11 +19,12 @@ from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.kinds import Kind, begins_as
 from kwire_cli.source.logs.files import files_in
 from kwire_cli.source.logs.model import BATCH_KINDS
-from kwire_cli.source.packets.files import captures_of
+from kwire_cli.source.packets.files import captures_in
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.source.packets.points import Point, Timed, apart_notes, points_of
 from kwire_cli.source.reading import Caller, Opened, Reading
 from kwire_cli.stores import exists, is_file, is_folder, path_of, sizes
+from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -240,8 +241,8 @@ def with_captures(arguments: Iterable[str], caller: Caller) -> Iterator[tuple[st
     for argument in arguments:
         captures: list[str] = []
         if argument != "-" and is_folder(argument) and not any(files_in(path_of(argument), BATCH_KINDS)):
-            with suppress(InputError):  # the folder contains no captures
-                captures = captures_of([argument], report)
+            with suppress(InputError):  # the folder cannot be read
+                captures = captures_in(tree(path_of(argument)), report)
         if captures:
             yield from ((capture, True) for capture in captures)
         else:

@@ -10,11 +10,13 @@ from kit.captures import SAMPLES
 from kit.lakes import record_requests
 from kit.logs import batch, record
 
+from kwire_cli.source.files import named
 from kwire_cli.source.logs.splitting import split_file
 from kwire_cli.source.packets import parts
-from kwire_cli.source.packets.files import captures_of
+from kwire_cli.source.packets.files import captures_in
 from kwire_cli.source.packets.parts import Part, PartReader, outline
-from kwire_cli.stores import opening
+from kwire_cli.stores import opening, path_of
+from kwire_cli.stores.opening import tree
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
 CAPTURES = sorted((SAMPLES / "captures").iterdir())
@@ -129,5 +131,5 @@ def test_captures_of_folders_and_globs(store):
     store("caps/old/notes.txt", b"no capture")
     every = [f"memory://kwire-store/caps/{path.name}" for path in CAPTURES]
     packed, damaged = (f"memory://kwire-store/caps/old/{name}" for name in ("packed", "damaged.pcap"))
-    assert captures_of(["memory://kwire-store/caps"]) == sorted([*every, packed, damaged])
-    assert captures_of(["memory://kwire-store/**/*.pcap*"]) == sorted([*every, damaged])
+    assert captures_in(tree(path_of("memory://kwire-store/caps"))) == sorted([*every, packed, damaged])
+    assert named("memory://kwire-store/**/*.pcap*") == sorted([*every, damaged])

@@ -11,17 +11,16 @@ from itertools import count
 from typing import IO, TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.files import Pieces, named, unpacked_start
+from kwire_cli.source.files import Pieces, unpacked_start
 from kwire_cli.source.logs.model import file_name
 from kwire_cli.source.packets.model import Notice, Packet
 from kwire_cli.source.packets.pcap import PcapngReader, PcapReader, Secrets, pcap_order
-from kwire_cli.stores import in_parallel, path_of
-from kwire_cli.stores.opening import tree
+from kwire_cli.stores import in_parallel
 from kwire_cli.structs.network import SECTION_BLOCK
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from kwire_cli.stores import Place
     from kwire_cli.stores.opening import Tree
@@ -189,30 +188,12 @@ NAME = re.compile(r"\.(pcap|pcapng|cap)\d*(\.(gz|zst))?$", re.IGNORECASE)
 broken links."""
 
 
-def captures_of(paths: Iterable[str], on_file: Callable[[str, int, int], None] | None = None) -> list[str]:
-    """Return the distinct files of paths and globs, ordered by name. Folders are replaced by the captures below them.
-
-    A file in a folder is a capture if its contents or its name identify it as one. `on_file` is called with the
-    folder, the number of examined files, and the number of files.
-
-    Raises:
-        InputError: A path does not exist, or a folder contains no capture.
-
-    """
-    captures: dict[str, None] = {}
-    for path in paths:
-        matches: list[str] = []
-        for name in named(path):
-            place = path_of(name)
-            matches += captures_in(tree(place), on_file) if place.is_dir() else [name]
-        if not matches:
-            raise InputError("there is no capture in this folder", file=path)
-        captures.update(dict.fromkeys(matches))
-    return list(captures)
-
-
 def captures_in(folder: Tree, on_file: Callable[[str, int, int], None] | None = None) -> list[str]:
-    """Return the captures below a folder, ordered by name. `on_file` is as in `captures_of`."""
+    """Return the captures below a folder, ordered by name.
+
+    A file is a capture if its contents or its name identify it as one. `on_file` is called with the folder, the number
+    of examined files, and the number of files.
+    """
     paths = folder.files()
     examined = count(1)
 

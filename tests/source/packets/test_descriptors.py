@@ -14,17 +14,17 @@ from kit import traffic as make
 from kit.captures import Replay, packet_of
 
 import kwire_cli as kwire
-from kwire_cli.errors import InputError
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.captures import Capture
 from kwire_cli.source.files import Naming
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import Watch, traffic
 from kwire_cli.source.packets.descriptors import described, outlined, runs, schedule
-from kwire_cli.source.packets.files import captures_of, packets
+from kwire_cli.source.packets.files import captures_in, packets
 from kwire_cli.source.packets.model import Start
 from kwire_cli.source.packets.parts import PartReader
 from kwire_cli.source.packets.segments import Segments
+from kwire_cli.stores.opening import tree
 
 SAMPLES = sorted((Path(__file__).resolve().parents[3] / "samples" / "captures").iterdir())
 OWN = Path(__file__).resolve().parents[4] / "shared" / "real" / "own" / "captures"
@@ -164,14 +164,11 @@ def test_captures_of_two_machines_are_merged_by_time(tmp_path):
 
 def test_files_that_are_no_captures(tmp_path):
     (tmp_path / "note.txt").write_text("nothing")
-    with pytest.raises(InputError, match="no capture in this folder"):
-        captures_of([str(tmp_path)])
+    assert captures_in(tree(tmp_path)) == []
     (tmp_path / "empty.pcap").write_bytes(b"")
     (tmp_path / "within").mkdir()
     (tmp_path / "within" / "unnamed").write_bytes(SAMPLES[0].read_bytes())
-    found = captures_of([str(tmp_path), str(tmp_path / "*")])
-    assert found == [str(tmp_path / "empty.pcap"), str(tmp_path / "within" / "unnamed"), str(tmp_path / "note.txt")]
-    plan = schedule(map(outlined, found), Naming())
+    found = captures_in(tree(tmp_path))
+    assert found == [str(tmp_path / "empty.pcap"), str(tmp_path / "within" / "unnamed")]
+    plan = schedule(map(outlined, [*found, str(tmp_path / "note.txt")]), Naming())
     assert [Path(path).name for path, _ in plan.faults] == ["empty.pcap", "note.txt"]
-    with pytest.raises(InputError, match="no such file"):
-        captures_of(["/no/such/thing"])
