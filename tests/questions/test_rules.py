@@ -2,15 +2,12 @@
 all is well; the files of a rule say all they must.
 """
 
-import re
-from functools import cache
-
 import pytest
-from kit.calls import INCIDENTS, OF_PACKETS, OF_VERSIONS, REAL, all_findings, codes, rows, subjects
-from kit.commands import BLOCK, ROOT, slow
+from kit.calls import INCIDENTS, OF_PACKETS, OF_VERSIONS, REAL, all_findings, codes
+from kit.commands import ROOT, slow
 
 from kwire_cli.errors import InputError
-from kwire_cli.questions.rule_files import SEVERITIES, read_rules, rules
+from kwire_cli.questions.rule_files import read_rules, rules
 from kwire_cli.questions.sentence import sentence
 
 RULES = {rule.code: rule for rule in rules()}

@@ -30,11 +30,13 @@ def made():
     lines = ["| finding | severity | what it says |", "| --- | --- | --- |"]
     lines += [f"| [`{kind.code}`](#{kind.code.lower()}) | {kind.severity} | {kind.title} |" for kind in ranked]
     for kind in ranked:
-        lines += ["", f"### {kind.code}", "", wrapped(f"*{kind.severity.capitalize()}.* {kind.title}"), ""]
-        lines += [wrapped(kind.meaning), "", wrapped(f"*What to do.* {kind.advice}")]
-        lines += [line for client, text in kind.advice_by_client for line in ("", wrapped(f"*{client}:* {text}"))]
-        if kind.see:
-            lines += ["", wrapped(f"*See* {', '.join(kind.see)}.")]
+        lines += ["", f"### {kind.code}", ""]
+        lines += [wrapped(f"*{kind.severity.capitalize()}.* {kind.title} {kind.meaning}"), ""]
+        see = f" *See* {', '.join(kind.see)}." if kind.see else ""
+        lines += [wrapped(f"*What to do.* {kind.advice}{see}")]
+        if kind.advice_by_client:
+            lines += [""]
+        lines += [wrapped(f"- {client}: {text}", rest="  ") for client, text in kind.advice_by_client]
     return "\n".join(lines)
 
 
