@@ -29,6 +29,9 @@ SEEN = [
     slow("tables"),
 ]
 """Pages whose commands are shown as on a terminal, with files of the shop."""
+NOT_SHOWN = {"completion", "doctor", "query"}
+LONG = {"compare", "diagnose", "overhead"}
+"""Commands whose examples take seconds. Their answers have tests of their own."""
 PARTS = 3
 CODE = re.compile(r"```python\n(.*?)```\n", re.DOTALL)
 PAGES = [
