@@ -26,16 +26,6 @@ def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     hold_page(DOCS / f"{page}.md", updating)
 
 
-@pytest.mark.parametrize(("page", "printed"), [("costs", "version"), ("dump", "{'position': 0"), ("stats", "")])
-def test_code_of_the_page_runs(page, printed, monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
-    codes = re.findall(r"```python\n(.*?)```\n", (DOCS / f"{page}.md").read_text("utf-8"), re.DOTALL)
-    assert codes
-    for code in codes:
-        exec(compile(code, f"{page}.md", "exec"), {})
-    assert capsys.readouterr().out.startswith(printed)
-
-
 @pytest.mark.parametrize(("command", "pages"), [("compare", "costs kafka9927"), ("dump", "dump")])
 def test_every_option_is_on_the_page(command, pages):
     text = "".join((DOCS / f"{page}.md").read_text("utf-8") for page in pages.split())
