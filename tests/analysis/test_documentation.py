@@ -1,8 +1,8 @@
-"""docs/stats.md on clients: its commands print what it says, its code runs, and it names every verdict and fault."""
+"""docs/stats.md on clients: it names every verdict and fault."""
 
 import re
 
-from kit.commands import EVERYWHERE, ROOT
+from kit.commands import ROOT
 
 from kwire_cli.analysis.clients import VERDICTS
 

@@ -1,4 +1,4 @@
-"""Pages on commands: what they show is what the commands print, their code runs, and they leave no option out."""
+"""Pages on commands: what they show is what the commands print, and they leave no option out."""
 
 import re
 

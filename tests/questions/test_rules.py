@@ -3,7 +3,7 @@ all is well; the files of a rule say all they must.
 """
 
 import pytest
-from kit.calls import INCIDENTS, OF_PACKETS, OF_VERSIONS, REAL, all_findings, codes
+from kit.calls import INCIDENTS, OF_PACKETS, OF_VERSIONS, REAL, all_findings, codes, rows, subjects
 from kit.commands import ROOT, slow
 
 from kwire_cli.errors import InputError
@@ -15,7 +15,7 @@ RULES = {rule.code: rule for rule in rules()}
 
 def finds(rule, path):
     """Return whether a rule finds something in a sample."""
-    return rule.code in {row["code"] for row in all_findings(ROOT / path)}
+    return rule.code in codes(ROOT / path, of={rule.code})
 
 
 @pytest.mark.parametrize(
