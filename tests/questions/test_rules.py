@@ -14,8 +14,8 @@ RULES = {rule.code: rule for rule in rules()}
 
 
 def finds(rule, path):
-    """Return whether a rule finds something in a sample."""
-    return rule.code in codes(ROOT / path, of={rule.code})
+    """Return whether a rule finds something in a sample. All rules run, as a cause leaves out its consequences."""
+    return rule.code in {row["code"] for row in all_findings(ROOT / path)}
 
 
 @pytest.mark.parametrize(
