@@ -5,24 +5,12 @@ builds it; a warning is an error.
 from pathlib import Path
 
 SECTIONS = {
-    "Start here": ["/README", "cookbook", "commands", "input", "install", "limits"],
-    "Ask": ["report", "findings", "groups", "transactions", "stats", "clients"],
-    "On the wire": ["captures", "filter", "tls", "tui", "wireshark"],
-    "On disk": [
-        "dump",
-        "state",
-        "schemas",
-        "tables",
-        "lake",
-    ],
-    "Understand a message": [
-        "explain",
-        "model",
-        "output",
-        "specs",
-    ],
-    "Costs": ["overhead", "compare"],
-    "Change a message": ["diff", "changes"],
+    "Start here": ["/README", "cookbook", "commands", "input", "install"],
+    "Ask": ["findings", "groups", "stats"],
+    "On the wire": ["captures", "filter", "tls", "output", "wireshark"],
+    "On disk": ["dump", "schemas", "tables", "lake"],
+    "Understand a message": ["explain", "model", "specs"],
+    "Costs and changes": ["costs", "diff", "changes"],
     "Share": ["secrets"],
     "From Python": ["library"],
     "Source documents": ["kip482", "kafka9927", "kip82", "kip98"],

@@ -11,7 +11,7 @@ from kwire_cli.spec.overlay import FIELD_KEYS
 
 SMALL = SAMPLES / "captures" / "sarama-0.8.2.0-3.9.2.pcapng"
 LOGS = [SAMPLES / "segments", SAMPLES / "logs"]
-PAGES = [ROOT / "docs" / "specs.md", ROOT / "docs" / "compare.md"]
+PAGES = [ROOT / "docs" / "specs.md", ROOT / "docs" / "costs.md"]
 
 
 def advise(*words, **streams):

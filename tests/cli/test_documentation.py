@@ -1,4 +1,4 @@
-"""Pages on commands: what they show is what the commands print, their code runs, and they leave no option out."""
+"""Pages on commands: what they show is what the commands print, and they leave no option out."""
 
 import re
 
@@ -18,7 +18,7 @@ DOCS = ROOT / "docs"
     "page",
     [
         "tls",
-        *(slow(page) for page in ("clients", "compare", "diff", "explain", "groups", "stats", "transactions")),
+        *(slow(page) for page in ("diff", "explain", "groups", "stats")),
     ],
 )
 def test_commands_print_what_the_page_says(page, updating, monkeypatch):
@@ -26,20 +26,7 @@ def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     hold_page(DOCS / f"{page}.md", updating)
 
 
-@pytest.mark.parametrize(("page", "printed"), [("compare", "version"), ("dump", "{'position': 0"), ("stats", "")])
-def test_code_of_the_page_runs(page, printed, monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
-    codes = re.findall(r"```python\n(.*?)```\n", (DOCS / f"{page}.md").read_text("utf-8"), re.DOTALL)
-    assert codes
-    for code in codes:
-        exec(compile(code, f"{page}.md", "exec"), {})
-    assert capsys.readouterr().out.startswith(printed)
-
-
-@pytest.mark.parametrize(
-    ("command", "pages"),
-    [("clients", "clients"), ("compare", "compare kafka9927"), ("dump", "dump"), ("overhead", "overhead")],
-)
+@pytest.mark.parametrize(("command", "pages"), [("compare", "costs kafka9927"), ("dump", "dump")])
 def test_every_option_is_on_the_page(command, pages):
     text = "".join((DOCS / f"{page}.md").read_text("utf-8") for page in pages.split())
     parameters = cli.get_command(click.Context(cli), command).params
@@ -48,7 +35,7 @@ def test_every_option_is_on_the_page(command, pages):
 
 
 def test_the_page_on_compare_has_every_form_of_records():
-    text = (DOCS / "compare.md").read_text("utf-8")
+    text = (DOCS / "costs.md").read_text("utf-8")
     assert {name for name in (*FORMS, *HEADER_FORMS, *CODECS.values()) if f"`{name}`" not in text} == set()
 
 

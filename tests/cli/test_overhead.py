@@ -1,4 +1,4 @@
-"""kwire overhead, as a user runs it; docs/overhead.md says what it prints."""
+"""kwire overhead, as a user runs it; docs/costs.md says what it prints."""
 
 import csv
 import io
@@ -13,7 +13,8 @@ from kwire_cli.facts.costs.ledger import MEANING, Kind, class_of
 from kwire_cli.facts.costs.limits import LIMITS
 
 CAPTURE = ROOT / "samples" / "captures" / "kafka-python-4.4.0.pcapng"
-PAGE = ROOT / "docs" / "overhead.md"
+PAGE = ROOT / "docs" / "costs.md"
+FETCHED = ROOT / "samples" / "frames" / "fetch-v18-response.hex"
 
 
 def between(name):

@@ -53,4 +53,4 @@ def test_the_page(updating, monkeypatch):
 
     assert (MOST_NODES, MOST_BYTES, PIECE) == (20_000, 256 << 10, 1 << 20)  # as the page says
     monkeypatch.chdir(ROOT)
-    hold_page(ROOT / "docs" / "tui.md", updating, with_keys)
+    hold_page(ROOT / "docs" / "output.md", updating, with_keys)

@@ -176,17 +176,6 @@ def run_process(*words, **options):
     return subprocess.run([sys.executable, "-m", "kwire_cli", *words], check=False, **(common | options))
 
 
-def process(command):
-    """What a shell prints for a command that ends well, as a process of its own; `kwire` is the one of this Python,
-    standard error stays out.
-    """
-    words = command.replace("kwire ", f"{shlex.quote(sys.executable)} -m kwire_cli ")
-    environment = {**os.environ, "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(["sh", "-c", words], cwd=ROOT, capture_output=True, check=False, env=environment)
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
-
-
 def printed_anew(text, run=shell, only=""):
     """A page's text with what its commands print now: those that begin with `only`."""
 

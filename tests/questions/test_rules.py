@@ -2,57 +2,28 @@
 all is well; the files of a rule say all they must.
 """
 
-import re
-from functools import cache
-
 import pytest
 from kit.calls import INCIDENTS, OF_PACKETS, OF_VERSIONS, REAL, all_findings, codes, rows, subjects
-from kit.commands import BLOCK, ROOT, slow
+from kit.commands import ROOT, slow
 
 from kwire_cli.errors import InputError
-from kwire_cli.questions.rule_files import SEVERITIES, read_rules, rules
+from kwire_cli.questions.rule_files import read_rules, rules
 from kwire_cli.questions.sentence import sentence
 
 RULES = {rule.code: rule for rule in rules()}
 
 
-SHOWN = re.compile(r"kwire diagnose --format table(?: --severity (\w+))? (samples/\S+)")
-"""A command of the cookbook that shows the findings in a sample, all or those of a severity."""
-
-
-@cache
-def cookbook():
-    """Return the least severity of which the cookbook shows findings, and their codes, by sample."""
-    found = {}
-    for block in BLOCK.finditer((ROOT / "docs" / "cookbook.md").read_text("utf-8")):
-        if shown := SHOWN.fullmatch(block["command"]):
-            codes = {*re.findall(r"^(?:ERROR|WARNING|INFO) (\w+)", block["output"], re.MULTILINE)}
-            found[shown[2]] = shown[1] or "info", codes
-    return found
-
-
 def finds(rule, path):
-    """Whether a rule finds something in a sample: by the cookbook, whose commands print what it says
-    (tests/test_pages.py), or where its severities are not all shown there by a diagnosis.
-    """
-    least, shown = cookbook().get(path, ("error", ()))
-    levels = SEVERITIES[: SEVERITIES.index(least) + 1]
-    if rule.code in shown or (path in cookbook() and {rule.severity, *rule.severity_when} <= {*levels}):
-        return rule.code in shown
-    return rule.code in codes(ROOT / path, of={rule.code})
+    """Return whether a rule finds something in a sample. All rules run, as a cause leaves out its consequences."""
+    return rule.code in {row["code"] for row in all_findings(ROOT / path)}
 
 
 @pytest.mark.parametrize(
     "code", [pytest.param(code, marks=pytest.mark.slow if number % 4 else ()) for number, code in enumerate(RULES)]
 )
 def test_a_rule_finds_its_sample_and_misses_the_other_one(code):
-    """What it says of a sample, with the evidence, stands in the cookbook."""
     assert finds(RULES[code], RULES[code].finds)
     assert not finds(RULES[code], RULES[code].misses)
-
-
-def test_the_cookbook_shows_findings():
-    assert sum(bool(codes) for _, codes in cookbook().values()) > 50
 
 
 WELL = (
@@ -74,7 +45,6 @@ def test_no_alarm_where_all_is_well(name):
 
 @pytest.mark.parametrize("name", ["any", "mirror", "over-the-limit"])
 def test_no_alarm_on_connections_in_other_incidents(name):
-    """Those of which the cookbook does not show all warnings."""
     assert codes(INCIDENTS / f"{name}.pcap", severity="warning") == []
 
 
@@ -92,7 +62,7 @@ def test_healthy_groups_have_no_finding():
         ("static-member", "STATIC_MEMBER_CONFLICT", "group.instance.id worker-a: FENCED_INSTANCE_ID 3 times"),
     ],
 )
-def test_incidents_that_the_cookbook_does_not_diagnose_are_named_by_their_causes(name, code, words):
+def test_incidents_of_groups_are_named_by_their_causes(name, code, words):
     first = all_findings(INCIDENTS / f"{name}.pcap")[0]
     assert first["code"] == code
     assert words in first["text"]

@@ -1,4 +1,3 @@
-import re
 from pathlib import Path
 
 from kwire_cli.records.kafka_topics import COORDINATORS, FRAMED, MARKERS, MESSAGES
@@ -15,8 +14,3 @@ def test_the_page_names_all_there_is():
     names |= {data.name for roles in ASSIGNORS.values() for candidates in roles.values() for data in candidates}
     names |= {*COORDINATORS, *FRAMED, *MARKERS.values(), *(name for pair in MESSAGES.values() for name in pair)}
     assert {name for name in names if name not in PAGE} == set()
-
-
-def test_its_code_runs():
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    exec(compile(code, "schemas.md", "exec"), {})

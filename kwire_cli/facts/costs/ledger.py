@@ -85,7 +85,7 @@ MEANING = {
     Kind.SASL_TOKEN: "frames that hold nothing but a SASL token",
     Kind.NOT_KAFKA: "bytes of another protocol, such as HTTP, or TLS that was not decrypted",
 }
-"""docs/overhead.md is made from this table."""
+"""docs/costs.md is made from this table."""
 
 PAYLOAD = frozenset(
     {Kind.VALUE, Kind.RECORD_KEY, Kind.RECORD_VALUE, Kind.RECORD_HEADER, Kind.COMPRESSED, Kind.UNKNOWN_TAG}

@@ -99,7 +99,7 @@ LIMITS = (
         hard=False,
     ),
 )
-"""docs/overhead.md is made from this table."""
+"""docs/costs.md is made from this table."""
 BY_KEY = {limit.key: limit for limit in LIMITS}
 NAMES = tuple(dict.fromkeys(chain.from_iterable(limit.names for limit in LIMITS)))
 PLACES = ("file", "packet", "frame", "topic", "partition", "position")

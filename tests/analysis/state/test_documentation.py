@@ -1,38 +1,19 @@
-"""docs/state.md and docs/diff.md: their commands print what they say, their code runs, and they name every kind of line
-and of difference.
-"""
+"""docs/groups.md and docs/diff.md name every kind of line and of difference."""
 
 import re
 
-import pytest
-from kit.commands import ROOT, hold_page
+from kit.commands import ROOT
 
 from kwire_cli.analysis.comparison.partitions import KINDS, LEGAL
 from kwire_cli.analysis.state.tables import LISTINGS
-
-PAGES = ("state", "diff")
 
 
 def page(name):
     return (ROOT / "docs" / f"{name}.md").read_text("utf-8")
 
 
-def test_commands_print_what_the_page_says(updating, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    hold_page(ROOT / "docs" / "state.md", updating)  # diff.md is held in tests/cli
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_python_examples_run(name, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    examples = re.findall(r"```python\n(.*?)```\n", page(name), re.DOTALL)
-    assert examples
-    for example in examples:
-        exec(compile(example, name, "exec"), {})  # the page's own code
-
-
 def test_every_table_is_named():
-    text = page("state")
+    text = page("groups")
     names = ["logs", *(listing.name for listings in LISTINGS.values() for listing in listings)]
     assert [name for name in names if f"`{name}`" not in text] == []
     rows = dict(re.findall(r"^\| `([A-Z_]+)` \| (yes|no) ", page("diff"), re.MULTILINE))

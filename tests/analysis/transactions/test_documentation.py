@@ -1,4 +1,4 @@
-"""docs/transactions.md names every column, event, finding and option."""
+"""docs/groups.md on transactions: it names every column, event, finding and option."""
 
 import re
 from typing import get_args
@@ -13,7 +13,7 @@ from kwire_cli.analysis.transactions.transactions import EVENTS, HELD_BACK, TRAN
 from kwire_cli.cli.transactions import command
 from kwire_cli.questions.rule_files import rules
 
-PAGE = ROOT / "docs" / "transactions.md"
+PAGE = ROOT / "docs" / "groups.md"
 
 
 def test_the_page_names_all_columns_events_and_findings():
