@@ -186,7 +186,7 @@ def test_the_wheel_holds_every_definition_and_nothing_strange(wheel):
     assert specs | code | page | chapters <= names
     assert len(page) > 15
     queries = {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli").rglob("*.sql")}
-    queries |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli" / "questions").rglob("*.toml")}
+    queries |= {path.relative_to(ROOT).as_posix() for path in (ROOT / "kwire_cli").rglob("*.toml")}
     assert len(queries) > 40
     assert others == queries | {"kwire.py", "kwire_cli/spark/log4j2.properties", "kwire_cli/py.typed"}
 

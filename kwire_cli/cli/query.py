@@ -133,8 +133,9 @@ def _note_missing_bodies(environment: Environment, folder: str, query: str) -> N
     from kwire_cli.lake.tables import SHAPES, known_tables, needed_for
 
     names, _ = needed_for(query)
-    there = delta.tables_of(path_of(folder)) if delta.exists(path_of(folder)) else names
-    if missing := sorted(known_tables(names) - SHAPES.keys() - {*there}):
+    bodies = known_tables(names) - SHAPES.keys()
+    place = path_of(folder)
+    if bodies and delta.exists(place) and (missing := sorted(bodies - {*delta.tables_of(place)})):
         environment.note(f"kwire: this lake has no {few(missing, 3)}: kwire export --tables all writes bodies")
 
 
