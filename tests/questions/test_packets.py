@@ -80,7 +80,11 @@ def test_a_capture_tool_that_was_too_slow():
     """Its gaps are the bytes that the finding counts."""
     gaps = [one.seen.size for one in traffic_of(INCIDENTS / "lost-packets.pcap") if getattr(one, "kind", "") == "gap"]
     assert sum(gaps) == 58084 + 3068
-    (lost,) = [one.lost for one in traffic_of(INCIDENTS / "lost-packets.pcap") if is_connection(one) and any(one.lost)]
+    (lost,) = [
+        one.life.lost
+        for one in traffic_of(INCIDENTS / "lost-packets.pcap")
+        if is_connection(one) and any(one.life.lost)
+    ]
     assert sum(lost) == sum(gaps)
 
 
