@@ -17,7 +17,6 @@ from pathlib import Path
 import pytest
 from kit.commands import ROOT, kwire
 from kit.lakes import content
-from kit.logs import SEGMENTS
 
 import kwire_cli
 from kwire_cli.lake import chosen
@@ -197,12 +196,16 @@ def run(*command, cwd=ROOT):
     )
 
 
-def test_workers_without_kwire_are_sent_it(driver, bare_python, tmp_path):
+def test_workers_without_kwire_are_sent_it_and_relative_paths_lead_to_the_same_files(
+    driver, bare_python, inputs, monkeypatch, tmp_path
+):
     missing = run(bare_python, "-I", "-c", "import numba, pyarrow, pandas, pyspark, construct; import kwire_cli")
     assert missing.stderr.endswith("ModuleNotFoundError: No module named 'kwire_cli'\n")
-    done = driver.run("kwire", "export", SEGMENTS, "-o", tmp_path / "lake", "--master", driver.master)
+    monkeypatch.chdir(inputs)
+    given = ["*.pcapng", "kafka-request.log", f"file://{inputs}/orders-zstd-0"]
+    done = driver.run("kwire", "export", *given, "-o", tmp_path / "lake", "--master", driver.master)
     assert done.returncode == 0, done.stderr
-    export([str(SEGMENTS)], tmp_path / "one", Wanted(chosen(None), Reading()))
+    export(given, tmp_path / "one", Wanted(chosen(None), Reading()))
     assert content(tmp_path / "lake") == content(tmp_path / "one")
     assert all(any(work.glob("app-*/*/kwire.zip")) for work in driver.work)
 
@@ -214,15 +217,6 @@ def test_an_executor_that_is_killed_changes_nothing(driver, tmp_path):
     export([str(CAPTURE)], tmp_path / "one", Wanted(LAKE, Reading()))
     assert content(tmp_path / "died-lake") == content(tmp_path / "one")
     assert not [*(tmp_path / "died-lake").glob("_*")]
-
-
-def test_relative_paths_lead_to_the_same_files(driver, inputs, monkeypatch, tmp_path):
-    monkeypatch.chdir(inputs)
-    given = ["*.pcapng", "kafka-request.log", f"file://{inputs}/orders-zstd-0"]
-    done = driver.run("kwire", "export", *given, "-o", tmp_path / "lake", "--master", driver.master)
-    assert done.returncode == 0, done.stderr
-    export(given, tmp_path / "one", Wanted(chosen(None), Reading()))
-    assert content(tmp_path / "lake") == content(tmp_path / "one")
 
 
 def recipe(name, language):
@@ -254,7 +248,7 @@ def environment(bare_python, tmp_path_factory):
     kwire_there = own / "bin" / "kwire"
     kwire_there.write_text(f"#!{own}/bin/python\nfrom kwire_cli.cli.main import main\n\nmain()\n")
     kwire_there.chmod(0o755)
-    with tarfile.open(folder / "env.tar.gz", "w:gz", compresslevel=1) as archive:
+    with tarfile.open(folder / "env.tar.gz", "w:gz", compresslevel=0) as archive:
         archive.add(own, ".")
     settings = folder / "conf" / "spark-defaults.conf"
     settings.parent.mkdir()

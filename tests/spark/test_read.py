@@ -19,7 +19,6 @@ COLUMNS = {
     "group_events": ("group_id", "kind", "member", "place"),
     "transactions": ("transactional_id", "result", "errors"),
     "bodies_join_group_request": ("api_version", "body"),
-    "connections": ("stream", "broker"),
 }
 
 

@@ -1,7 +1,5 @@
 """Real captures as wholes. What is lost, cut and damaged is in test_damage.py."""
 
-import subprocess
-import sys
 from collections import Counter
 
 import pytest
@@ -69,17 +67,3 @@ def test_what_others_captured_is_decoded_without_an_anomaly(path):
         assert line.kind in {"request", "response"}
         assert not line.frame.anomalies
         assert line.kind == "request" or line.request
-
-
-@pytest.mark.slow
-@pytest.mark.shared
-def test_what_brokers_logged_is_what_their_captures_show():
-    kwire = f"{sys.executable} -m kwire_cli"
-    done = subprocess.run(
-        [sys.executable, str(SHARED / "checks" / "captures.py"), "--kwire", kwire],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]

@@ -296,8 +296,6 @@ SHOWN = """() => {
 PAGES = [
     ("diagnose", CAPTURE),
     ("groups", CAPTURE),
-    ("transactions", TRANSACTIONS),
-    ("stats", CAPTURE),
     ("stats", CAPTURE, "--every", "1s"),
     ("overhead", CAPTURE),
     ("sequence", "samples/incidents/sasl.pcap"),
