@@ -13,7 +13,7 @@ from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.groups.groups import Groups
 from kwire_cli.analysis.ladder import Ladder
 from kwire_cli.analysis.stats import Stats
-from kwire_cli.analysis.subjects import LOGS, TRAFFIC, add_all
+from kwire_cli.analysis.subjects import LOGS, TRAFFIC, ask_inputs
 from kwire_cli.analysis.summary import Summary
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.errors import InputError, close_to, did_you_mean
@@ -88,9 +88,7 @@ def ask(
     fold = entry.fold(Redaction(definitions))
     how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog), connections=True)
     opened = open_inputs([str(path) for path in inputs], how, takes=entry.about)
-    add_all(opened, fold, connections=entry.connections)
-    answer: Answer = fold.answer(**options)
-    return answer.read()
+    return ask_inputs(opened, fold, options, connections=entry.connections)
 
 
 class Ways(TypedDict, total=False):

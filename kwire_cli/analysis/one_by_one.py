@@ -1,8 +1,8 @@
 """Questions asked of many inputs one by one: each capture point, request log or log directory by itself.
 
-An input is a work that a task of Spark can do alone: `ask_each` opens it, asks the question as the commands do, and
-returns the answer of each input. `merge_answers` makes one answer of all of them. The tables of the inputs stand under
-each other, and their first column is the name of the input. Numbers are not added up, because percentiles of several
+An input is a work for a task of Spark: `EachInput` opens it, asks the question as the commands do, and returns the
+answer. `merge_answers` makes one answer of all of them. A merged table has the rows of one input after those of
+another, and its first column is the name of the input. Numbers are not added up, because percentiles of several
 inputs cannot be computed from the percentiles of each.
 """
 
@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.subjects import add_all
+from kwire_cli.analysis.subjects import ask_inputs
 from kwire_cli.answer import NUMBERS, Answer, Column, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
@@ -37,7 +37,7 @@ class Work(NamedTuple):
     paths: tuple[str, ...]
 
 
-class Asked(NamedTuple):
+class InputAnswer(NamedTuple):
     """The answer of an input, or the error that it cannot be read."""
 
     name: str
@@ -46,26 +46,26 @@ class Asked(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Question:
-    """A question: the fold that answers it, the arguments of its answer, and how its inputs are read."""
+class EachInput:
+    """A question for each input: the fold that answers it, the arguments of its answer, and how inputs are read."""
 
     begin: Callable[[Redaction], Any]
     how: Reading
     arguments: Mapping[str, Any]
     connections: bool = False
 
-    def ask_each(self, works: Iterable[Work]) -> list[Asked]:
-        """Ask the question about each input."""
-        return [self._ask(work) for work in works]
+    def answers(self, works: Iterable[Work]) -> list[InputAnswer]:
+        """Return the answers about inputs, in order."""
+        return [self._answer(work) for work in works]
 
-    def _ask(self, work: Work) -> Asked:
+    def _answer(self, work: Work) -> InputAnswer:
         fold = self.begin(Redaction(self.how.catalog))
         try:
-            add_all(open_inputs(work.paths, self.how), fold, connections=self.connections)
-            answer: Answer = fold.answer(**self.arguments)
-            return Asked(work.name, answer.read())
+            inputs = open_inputs(work.paths, self.how)
+            answer = ask_inputs(inputs, fold, self.arguments, connections=self.connections)
+            return InputAnswer(work.name, answer)
         except InputError as error:
-            return Asked(work.name, None, str(error))
+            return InputAnswer(work.name, None, str(error))
 
 
 def works_of(arguments: Sequence[str], how: Reading, caller: Caller, takes: Collection[Kind]) -> list[Work]:
@@ -91,7 +91,7 @@ def _paths_of(opened: Opened) -> tuple[str, ...]:
     return (source if isinstance(source, str) else "",)
 
 
-def merge_answers(answers: Sequence[Asked]) -> Answer:
+def merge_answers(answers: Sequence[InputAnswer]) -> Answer:
     """Return one answer of the answers of several inputs: those with findings first, in the order of the inputs.
 
     Raises:
@@ -133,7 +133,7 @@ def _overview(read: Sequence[tuple[str, Answer]]) -> Iterator[Table]:
 
 
 def _stacked(tables: Sequence[tuple[str, Table]]) -> Table:
-    """Return the rows of tables with the same columns under each other."""
+    """Return the rows of tables with the same columns as one table."""
     rows: list[Row] = []
     for name, table in tables:
         rows += [(name, *row) for row in table.rows]

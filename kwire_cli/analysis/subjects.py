@@ -17,8 +17,9 @@ from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.reading import Read, nothing_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from kwire_cli.answer import Answer
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.batch import Batch
     from kwire_cli.source.reading import Opened
@@ -148,3 +149,15 @@ def add_all(
     if not count:
         raise nothing_in(read, "request of Kafka and no batch")
     return count
+
+
+def ask_inputs(
+    inputs: Iterable[Opened], fold: Any, arguments: Mapping[str, Any], *, connections: bool = False
+) -> Answer:
+    """Add all subjects of inputs to a fold, and return its complete answer. It raises the errors of `add_all`.
+
+    `arguments` are those of the method `answer` of the fold.
+    """
+    add_all(inputs, fold, connections=connections)
+    answer: Answer = fold.answer(**arguments)
+    return answer.read()

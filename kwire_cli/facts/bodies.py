@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.message.roles import FORWARDED, SECRET_FIELDS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kwire_cli.spec.catalog import Api
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
 RECORDS_SIZE = "SizeInBytes"
@@ -35,6 +38,13 @@ _TYPES = {
 def table_of(api: str, kind: str) -> str:
     """Return the name of the table of a message, such as `bodies_create_topics_request`."""
     return f"bodies_{_HUMP.sub('_', api).lower()}_{kind}"
+
+
+def body_tables_of(api: Api) -> Iterator[tuple[str, str, str]]:
+    """Yield the tables of bodies of an api: the name, `request` or `response`, and the name of the message."""
+    for kind, message in (("request", api.request), ("response", api.response)):
+        if message is not None:
+            yield table_of(api.name, kind), kind, message
 
 
 @cache

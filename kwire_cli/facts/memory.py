@@ -25,7 +25,7 @@ import duckdb
 from kwire_cli.engine.codes import MEANING, REFUSED
 from kwire_cli.errors import InputError
 from kwire_cli.facts.batches import BATCHES, batch_rows
-from kwire_cli.facts.bodies import NO_FIELDS, structure_of, table_of
+from kwire_cli.facts.bodies import NO_FIELDS, body_tables_of, structure_of, table_of
 from kwire_cli.facts.buffers import Buffer
 from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, values_of_line
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
@@ -205,9 +205,8 @@ class Tables:
             apis.update((api.name, (api, known)) for api in known.apis)
         buffers = {}
         for api, known in apis.values():
-            for kind, message in (("request", api.request), ("response", api.response)):
-                table = table_of(api.name, kind)
-                if table in wanted and message is not None:
+            for table, kind, message in body_tables_of(api):
+                if table in wanted:
                     structure = structure_of(known.message(message), show_secrets=self.show_secrets) or NO_FIELDS
                     self.structures[api.name, kind] = structure
                     buffers[table] = self._buffer(table, [*BODY_KEY, ("body", structure)])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
-from kwire_cli.facts.bodies import table_of
+from kwire_cli.facts.bodies import body_tables_of
 from kwire_cli.facts.columnar.arrays import TIME, WORD, plain
 from kwire_cli.facts.columnar.bodies import PLACE, body_type
 from kwire_cli.facts.columnar.frames import FRAMES
@@ -111,11 +111,9 @@ def day_column(table: str) -> str | None:
 @cache
 def _messages_of_bodies() -> Mapping[str, str]:
     """Return the names of the messages whose bodies the tables of bodies have."""
-    tables = {}
+    tables: dict[str, str] = {}
     for api in catalog().apis:
-        for kind, message in (("request", api.request), ("response", api.response)):
-            if message is not None:
-                tables[table_of(api.name, kind)] = message
+        tables.update((table, message) for table, _, message in body_tables_of(api))
     return tables
 
 

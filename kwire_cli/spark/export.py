@@ -105,19 +105,22 @@ class SparkTasks:
         return self.spark.range(0, count, 1, count)
 
 
+def numbers_in(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+    """Yield the numbers of a task of a DataFrame of numbers."""
+    return chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
+
+
 def _look(hidden: Place, name: str, look: Look, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     starts = one_array(table_of(hidden, f"{name}-starts.arrow")["start"])
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            start = starts[number].as_py()
-            stop = starts[number + 1].as_py()
-            yield from look(table_of(hidden, f"{name}.arrow").slice(start, stop - start))
+    for number in numbers_in(batches):
+        start = starts[number].as_py()
+        stop = starts[number + 1].as_py()
+        yield from look(table_of(hidden, f"{name}.arrow").slice(start, stop - start))
 
 
 def _describe(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        for number in batch.column(0).to_pylist():
-            yield from described(job, number)
+    for number in numbers_in(batches):
+        yield from described(job, number)
 
 
 def _read_owned(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -141,7 +144,7 @@ def folded(spark: SparkSession, count: int, fold: Callable[[Iterable[int]], Any]
         return []
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        numbers = chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
+        numbers = numbers_in(batches)
         if (first := next(numbers, None)) is not None:
             yield made_by(first, fold(chain([first], numbers)))
 

@@ -1,7 +1,7 @@
 """Tables of captures, request logs and logs as DataFrames, without a lake.
 
 A table of docs/tables.md is filled in DuckDB, as a question in one process fills it. A task does so for one input: a
-capture point, a request log or a log directory. The tables of all inputs stand under each other.
+capture point, a request log or a log directory. The rows of all inputs are one DataFrame.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kwire_cli.analysis.tables import InputTables
 from kwire_cli.lake.sql_text import quote_name
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.reading import Caller
-from kwire_cli.spark.export import MOST_TASKS
+from kwire_cli.spark.export import MOST_TASKS, numbers_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,7 +47,11 @@ def input_table(
     names = ", ".join(map(quote_name, columns)) or "*"
     query = f"select {names} from {quote_name(table)}"  # noqa: S608 - quoted
     works = works_of(paths, how, Caller(), TRAFFIC | LOGS)
-    fields = TableFold(redaction, {"": query}, REPLAYED).finished().relation(query).to_arrow_reader(1).schema
+    empty = TableFold(redaction, {"": query}, REPLAYED)
+    try:
+        fields = empty.finished().relation(query).to_arrow_reader(1).schema
+    finally:
+        empty.close()
     schema = pa.schema([pa.field(INPUT.name, pa.string()), *fields])
     numbers = spark.range(0, len(works), 1, max(min(len(works), MOST_TASKS), 1))
     return numbers.mapInArrow(partial(_rows, works, how, redaction, query, schema), from_arrow_schema(schema))
@@ -61,10 +65,9 @@ def _rows(
     schema: pa.Schema,
     numbers: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    for batch in numbers:
-        for number in batch.column(0).to_pylist():
-            work = works[number]
-            with InputTables(work.paths, how, redaction) as tables:
-                for rows in tables.sql(query).to_arrow_reader(ROWS):
-                    names = pa.array([work.name] * rows.num_rows, pa.string())
-                    yield pa.RecordBatch.from_arrays([names, *rows.columns], schema=schema)
+    for number in numbers_in(numbers):
+        work = works[number]
+        with InputTables(work.paths, how, redaction) as tables:
+            for rows in tables.sql(query).to_arrow_reader(ROWS):
+                names = pa.array([work.name] * rows.num_rows, pa.string())
+                yield pa.RecordBatch.from_arrays([names, *rows.columns], schema=schema)

@@ -6,7 +6,7 @@ import pytest
 from kit.captures import SAMPLES
 from kit.commands import json_of, kwire, refusal_of
 
-from kwire_cli.analysis.one_by_one import Asked, merge_answers
+from kwire_cli.analysis.one_by_one import InputAnswer, merge_answers
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
 from kwire_cli.errors import InputError
 
@@ -96,7 +96,9 @@ def answer_with(count, *lines):
 
 
 def test_answers_are_merged_with_the_name_of_their_input():
-    merged = merge_answers([Asked("b", answer_with(2)), Asked("c", None, "broken"), Asked("d", answer_with(3, "bad"))])
+    merged = merge_answers(
+        [InputAnswer("b", answer_with(2)), InputAnswer("c", None, "broken"), InputAnswer("d", answer_with(3, "bad"))]
+    )
     assert merged.found
     assert merged["inputs"].to_dicts() == [{"input": "d", "number": 3}, {"input": "b", "number": 2}]
     rows = [{"input": "d", "name": "a", "number": 3}, {"input": "b", "name": "a", "number": 2}]
@@ -108,4 +110,4 @@ def test_answers_are_merged_with_the_name_of_their_input():
 
 def test_nothing_that_could_be_read_is_an_error():
     with pytest.raises(InputError, match="no input could be read: broken"):
-        merge_answers([Asked("c", None, "broken")])
+        merge_answers([InputAnswer("c", None, "broken")])

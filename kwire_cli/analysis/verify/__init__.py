@@ -93,21 +93,22 @@ class Verification:
         for part in parts:
             before = checked.logs + checked.faults
             try:
-                yield from self.rows_of(part)
+                yield from _rows_of(part, checked, deep=self.deep, form=self.form)
             except StoppedError:
                 return
             found[part.path] = found.get(part.path, 0) + checked.logs + checked.faults - before
         _refuse_nothing(self.paths, found, checked)
 
-    def rows_of(self, part: Part) -> Iterator[Row]:
-        """Yield the faults of a part as rows. Raise StoppedError if the caller stops the verification."""
-        long = absolute(part.path)
-        short = str(path_of(part.path))
-        for fault in verify_part(part.place, deep=self.deep, form=self.form, checked=self.checked):
-            self.checked.faults += 1
-            inside = fault.file.startswith(long)
-            file = short + fault.file.removeprefix(long) if inside else fault.file
-            yield fault.code, location(file), fault.position, fault.offset, fault.text
+
+def _rows_of(part: Part, checked: Checked, *, deep: bool, form: str) -> Iterator[Row]:
+    """Yield the faults of a part as rows, and count them. Raise StoppedError if the caller stops the verification."""
+    long = absolute(part.path)
+    short = str(path_of(part.path))
+    for fault in verify_part(part.place, deep=deep, form=form, checked=checked):
+        checked.faults += 1
+        inside = fault.file.startswith(long)
+        file = short + fault.file.removeprefix(long) if inside else fault.file
+        yield fault.code, location(file), fault.position, fault.offset, fault.text
 
 
 def _facts(checked: Checked) -> Iterator[Fact]:
@@ -144,9 +145,9 @@ def verify_each(parts: Iterable[Part], *, deep: bool, form: str) -> list[Verifie
     """
     done = []
     for part in parts:
-        verification = Verification([part.path], deep, form)
-        rows = [*verification.rows_of(part)]
-        done.append(Verified(part.path, rows, verification.checked))
+        checked = Checked()
+        rows = [*_rows_of(part, checked, deep=deep, form=form)]
+        done.append(Verified(part.path, rows, checked))
     return done
 
 
