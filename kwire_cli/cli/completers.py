@@ -91,6 +91,12 @@ def _dimensions(_: click.Context) -> Iterable[str]:
     return DIMENSIONS
 
 
+def _types() -> Iterable[str]:
+    from kwire_cli.view.explain.topics import TYPES
+
+    return TYPES
+
+
 def _releases(_: click.Context) -> Iterable[str]:
     from kwire_cli.spec.accepted import known_releases
 
@@ -103,6 +109,7 @@ complete_version = _completer(_versions)
 complete_error = _completer(lambda ctx: [row.name for row in _catalog(ctx).errors])
 complete_anomaly = _completer(lambda _: MEANING)
 complete_finding = _completer(lambda _: finding_kinds())
+complete_type = _completer(lambda _: _types())
 complete_columns = _completer(_columns)
 complete_sort = _completer(lambda ctx: _columns(ctx) if ctx.command.name in {"decode", "dump"} else ())
 complete_filter = _completer(_columns, separator=" ")

@@ -37,14 +37,6 @@ def test_text_is_wrapped_once_to_the_width_of_the_terminal(words, columns):
     assert short == []
 
 
-def test_the_word_message_may_be_left_away():
-    assert (
-        run("explain", FRAME).out
-        == run("explain", "message", FRAME).out
-        == run("explain", "--message-version", "5", "--request", FRAME).out
-    )
-
-
 def test_a_file_with_the_name_of_a_topic_is_reached_by_its_path(tmp_path, monkeypatch):
     data = (ROOT / FRAME).read_bytes()
     monkeypatch.chdir(tmp_path)
@@ -95,11 +87,12 @@ def test_alone_on_a_terminal_it_lists_the_topics():
     assert "varint" in refusal_of("explain", stdin=None)
 
 
-def test_the_checksum_of_a_batch_from_a_pipe():
-    data = (ROOT / "samples/segments/bitflip-0/00000000000000000000.log").read_bytes()
-    assert run("explain", "crc", "-", stdin=data).code == 0
-    done = run("explain", "crc", "--", "-@3000", stdin=data)
-    assert (done.code, "NOT as stated" in done.out) == (1, True)
+def test_a_topic_refuses_options_of_messages_and_wrong_words():
+    assert "--filter is for messages and batches" in refusal_of("explain", "error", "6", "--filter", "api == Fetch")
+    assert "kwire explain api API [VERSION]" in refusal_of("explain", "api")
+    assert "kwire explain type [NAME [VALUE]]" in refusal_of("explain", "type", "int32", "1", "2")
+    assert "'x' is not a whole number" in refusal_of("explain", "header", "Fetch", "x")
+    assert "which is an int32" in refusal_of("explain", "size", "2147483648")
 
 
 def test_a_frame_by_its_number(tmp_path):

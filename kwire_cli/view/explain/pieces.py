@@ -19,7 +19,7 @@ from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.view.explain import rules
 from kwire_cli.view.explain.model import Piece
 from kwire_cli.view.explain.notes import BITS, CHECKSUMS, SUMS, layout_of
-from kwire_cli.view.explain.workings import bits_working, number_working, prefix_working, varint_working
+from kwire_cli.view.explain.workings import bits_working, mismatch_text, number_working, prefix_working, varint_working
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -107,10 +107,13 @@ def _checksum_working(row: Field, raw: bytes, rule: str, covers_from: str) -> It
     if start is None or not parent.whole:
         return
     end = item.start if item.start > start else parent.end
-    computed = SUMS_OF[rule](row.part.data[start:end])
+    covered = bytes(row.part.data[start:end])
+    computed = SUMS_OF[rule](covered)
     verdict = "as stated" if computed == stated else "NOT as stated"
     span = f"the {end - start} bytes from {covers_from} on, {start} to {end - 1}"
     yield f"{span}, have 0x{computed:08x}: {verdict}"
+    if computed != stated:
+        yield mismatch_text(covered, start, computed ^ stated, rule)
 
 
 def _sized(row: Field, raw: bytes) -> Pieces:

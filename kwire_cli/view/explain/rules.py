@@ -31,10 +31,6 @@ class Rule(NamedTuple):
     uses: Sequence[str] = ()
 
 
-POLYNOMIALS = {"crc32": 0x04C11DB7, "crc32c": 0x1EDC6F41}
-"""Polynomials in the usual notation: highest power first, without x^32."""
-
-
 def read_texts(name: str) -> dict[str, dict[str, Any]]:
     """Return the tables of a file with rules or notes."""
     path = os.path.join(os.path.dirname(__file__), name)  # noqa: PTH118, PTH120 - pathlib's import takes longer

@@ -1,4 +1,4 @@
-"""Explanations of single topics: values, headers, apis, errors, sizes and checksums.
+"""Explanations of single topics: values, headers, apis, errors, sizes and codes.
 
 `kwire explain` also answers questions without a capture. A value is encoded with its declaration and then explained as
 a message with one field, so the same code explains bytes of a message and examples. The other functions yield
@@ -8,7 +8,7 @@ paragraphs.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from kwire_cli.engine.lower import entry_for, lower
 from kwire_cli.errors import counted
 from kwire_cli.message.encode import decode_header, header_spec, header_version
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
-from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.source.first_bytes import spoken
 from kwire_cli.structs.composites import UNKNOWN_KEY, MessageStruct
 from kwire_cli.structs.headers import REQUEST_HEADERS, RESPONSE_HEADERS, header_layout
@@ -26,19 +25,17 @@ from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, ZIGZAG, ZIGZAG_LONG, encoded_int, unsigned_varint
 from kwire_cli.structs.tags import TaggedField, TagSection
 from kwire_cli.view.explain.messages import explain_body
-from kwire_cli.view.explain.model import Event, Heading, Look, Remark, Step, facts, say
-from kwire_cli.view.explain.notes import CHECKSUMS
-from kwire_cli.view.explain.rules import POLYNOMIALS, RULES, fields_text, node_type
+from kwire_cli.view.explain.model import Event, Heading, Look, Remark, facts, say
+from kwire_cli.view.explain.rules import fields_text
 from kwire_cli.view.explain.walk import steps_of
 from kwire_cli.view.lines import quoted
-from kwire_cli.view.outline import batch_parts, declared
+from kwire_cli.view.outline import declared
 from kwire_cli.view.rows import NOTHING, Buffer, Extent, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.diagnosis.model import FindingKind
-    from kwire_cli.records.batch import Batch
     from kwire_cli.spec.catalog import Api, Catalog, ErrorCode, ErrorMeaning
 
 
@@ -248,65 +245,3 @@ def explain_api(catalog: Catalog, api: Api, version: int | None) -> Iterator[Eve
         header = header_version(catalog, kind, api.key, chosen)
         yield say(f"Version {chosen} has {kind} header {header}, then: {fields_text(entry_for(spec, chosen).root)}.")
     yield say(f"Its fields: kwire spec show {api.name}; its headers: kwire explain header {api.name} VERSION.")
-
-
-MOST_TRIED = 1 << 20
-"""Maximum number of bytes, counted from the end, whose bits are tried. This takes about a second."""
-
-
-def explain_crc(batch: Batch) -> Iterator[Event]:
-    """Yield the explanation of the checksum of a batch or message.
-
-    It lists the covered bytes, the fields outside them, and the flipped bit if a single one explains a wrong checksum.
-    """
-    layout = batch.layout
-    part, _ = batch_parts(Extent(None), batch)
-    rule, covers_from = CHECKSUMS[layout.name, "crc"]
-    first = batch.position + layout.crc_from
-    covered = f"the field {covers_from} to the end: {batch.end - first} bytes, {first} to {batch.end - 1}"
-    before = [item.node for item in part.tree.root.parts if item.start < first and item.node.name != "crc"]
-    fields = ", ".join(f"{node.name} {node_type(node)}" for node in before)
-    yield from facts(
-        f"{RECORD_FORMATS[layout.name].about}, at byte {batch.position}, {batch.size} bytes",
-        f"Its checksum is a {RULES[rule].name} of the bytes from {covered}.",
-        f"It does not cover itself and the fields before it: {fields}.",
-    )
-    for step in steps_of(part, Look(every=False)):
-        if isinstance(step, Step) and step.path == "crc":
-            yield replace(step, anomalies=())
-    if not batch.crc_valid:
-        yield say(_explain_mismatch(batch, first, POLYNOMIALS[rule]))
-
-
-def _explain_mismatch(batch: Batch, first: int, polynomial: int) -> str:
-    layout = batch.layout
-    data = batch.data
-    difference = layout.crc.unpack(data, batch.position)[0] ^ layout.checksum(data[first : batch.end])
-    if not difference & (difference - 1):
-        return "The two differ in one bit, which may have been flipped in the checksum itself."
-    flip = flipped_bit(batch.end - first, difference, polynomial)
-    if flip is None:
-        return "No single flipped bit explains the difference: several bits are wrong, or the size is."
-    index, bit = flip
-    at = first + index
-    was = data[at]
-    return (
-        f"One bit makes the difference: with bit {bit} of byte {at} flipped, "
-        f"0x{was ^ 1 << bit:02x} instead of 0x{was:02x}, the checksum is correct."
-    )
-
-
-def flipped_bit(size: int, difference: int, polynomial: int) -> tuple[int, int] | None:
-    """Return the index of a byte in `size` bytes and its bit, whose flip changes the checksum by `difference`.
-
-    Return None if no single bit does. A CRC is linear: the effect of a flipped bit depends only on the number of bits
-    after it, and not on the data.
-    """
-    reflected = int(f"{polynomial:032b}"[::-1], 2)
-    state = 1
-    for at in range(size - 1, max(size - MOST_TRIED, 0) - 1, -1):
-        for bit in range(7, -1, -1):
-            state = state >> 1 ^ (reflected if state & 1 else 0)
-            if state == difference:
-                return at, bit
-    return None

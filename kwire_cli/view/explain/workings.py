@@ -122,3 +122,39 @@ def prefix_working(decl: Any, raw: bytes, one: str, null: str) -> tuple[str, int
         return f"{working}: {null}", number
     what = counted(number, one)
     return (f"{working}; less 1: {what}" if decl.compact else f"{working}{what.removeprefix(str(number))}"), number
+
+
+POLYNOMIALS = {"crc32": 0x04C11DB7, "crc32c": 0x1EDC6F41}
+"""Polynomials in the usual notation: highest power first, without x^32."""
+MOST_TRIED = 1 << 17
+"""Maximum number of bytes, counted from the end, whose bits are tried. This takes about 0.1 seconds."""
+
+
+def mismatch_text(data: bytes, start: int, difference: int, rule: str) -> str:
+    """Return which flipped bit explains a wrong checksum of `data`, whose first byte has the offset `start`."""
+    if not difference & (difference - 1):
+        return "The two differ in one bit, which may have been flipped in the checksum itself."
+    flip = flipped_bit(len(data), difference, POLYNOMIALS[rule])
+    if flip is None:
+        return "No single flipped bit explains the difference: several bits are wrong, or the size is."
+    index, bit = flip
+    return (
+        f"One bit makes the difference: with bit {bit} of byte {start + index} flipped, "
+        f"0x{data[index] ^ 1 << bit:02x} instead of 0x{data[index]:02x}, the checksum is correct."
+    )
+
+
+def flipped_bit(size: int, difference: int, polynomial: int) -> tuple[int, int] | None:
+    """Return the index of a byte in `size` bytes and its bit, whose flip changes the checksum by `difference`.
+
+    Return None if no single bit does. A CRC is linear: the effect of a flipped bit depends only on the number of bits
+    after it, and not on the data.
+    """
+    reflected = int(f"{polynomial:032b}"[::-1], 2)
+    state = 1
+    for at in range(size - 1, max(size - MOST_TRIED, 0) - 1, -1):
+        for bit in range(7, -1, -1):
+            state = state >> 1 ^ (reflected if state & 1 else 0)
+            if state == difference:
+                return at, bit
+    return None

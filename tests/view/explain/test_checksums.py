@@ -6,9 +6,9 @@ from kit.logs import segments
 
 from kwire_cli.records.codecs import crc32, crc32c
 from kwire_cli.records.reading import read_items, source_of
-from kwire_cli.view.explain.model import Remark
-from kwire_cli.view.explain.rules import POLYNOMIALS
-from kwire_cli.view.explain.topics import explain_crc, flipped_bit
+from kwire_cli.view.explain.messages import explain_items
+from kwire_cli.view.explain.model import Look, Step
+from kwire_cli.view.explain.workings import POLYNOMIALS, flipped_bit
 
 
 @pytest.mark.parametrize(("name", "checksum"), [("crc32", crc32), ("crc32c", crc32c)])
@@ -35,8 +35,7 @@ def test_a_damaged_batch_tells_which_bit(name, byte, bit, said):
     raw = bytearray(segments()[name])
     if byte is not None:
         raw[byte] ^= 1 << bit
-    batch = next(read_items(source_of(bytes(raw))))
-    text = " ".join(event.text for event in explain_crc(batch) if isinstance(event, Remark))
+    text = checksum_working(bytes(raw))
     assert ("One bit makes the difference" in text) == (byte is not None)
     assert said in text
 
@@ -44,7 +43,11 @@ def test_a_damaged_batch_tells_which_bit(name, byte, bit, said):
 def test_a_bit_of_the_checksum_itself():
     raw = bytearray(segments()["orders-zstd-0"])
     raw[18] ^= 2
-    batch = next(read_items(source_of(bytes(raw))))
-    assert any(
-        "flipped in the checksum itself" in event.text for event in explain_crc(batch) if isinstance(event, Remark)
-    )
+    assert "flipped in the checksum itself" in checksum_working(bytes(raw))
+
+
+def checksum_working(data):
+    source = source_of(data)
+    events = explain_items([next(read_items(source))], Look(every=True), source)
+    [step, *_] = (event for event in events if isinstance(event, Step) and event.path == "crc")
+    return " ".join(step.pieces[0].working)
