@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kwire_cli.cli.options import PacketChoosing
 from kwire_cli.cli.pairing import Pairs
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kafka.pending import LIMIT
@@ -67,7 +68,8 @@ class Choice:
         show_secrets: bool = False,
     ) -> None:
         self.first, self.last = _parse_range("--frames", options.frames)
-        self._packets = _parse_range("--packets", options.packets) if options.packets else None
+        packets = _packets_of(options)
+        self._packets = _parse_range("--packets", packets) if packets else None
         self.limit = limit
         self.seen = 0
         self.chooses = chooses(options)
@@ -140,7 +142,11 @@ def _is_within(number: int | None, first: int, last: int | None) -> bool:
 
 def chooses(options: Choosing) -> bool:
     """Return whether an option selects lines."""
-    return bool(options.filter or options.frames or options.packets)
+    return bool(options.filter or options.frames or _packets_of(options))
+
+
+def _packets_of(options: Choosing) -> str | None:
+    return options.packets if isinstance(options, PacketChoosing) else None
 
 
 def _parse_range(option: str, text: str | None) -> tuple[int, int | None]:

@@ -17,7 +17,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_release
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
-from kwire_cli.cli.options import Captures, Definitions, Report
+from kwire_cli.cli.options import Captures, Definitions, Tables
 from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
@@ -45,7 +45,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Report, Captures, Definitions):
+class Options(Tables, Captures, Definitions):
     """Options of `kwire clients`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)

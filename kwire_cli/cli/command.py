@@ -48,8 +48,6 @@ MEANT = {
     "--latency": "latency > {}",
     "--host": 'host == "{}"',
     "--api": "api == {}",
-    "--request": "kind == request",
-    "--response": "kind == response",
     "--correlation-id": "correlation_id == {}",
     "--partition": "partition == {}",
 }

@@ -23,7 +23,7 @@ from kwire_cli.cli.completers import complete_field_paths, complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, reading_of, refuse_unfit
-from kwire_cli.cli.options import REPORT_FORMATS, Report
+from kwire_cli.cli.options import REPORT_FORMATS, Tables
 from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.source.kinds import Kind
@@ -53,7 +53,7 @@ _FITS = FITS | {
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(MessageForms, RecordOptions, AdviceOptions, ProposalOptions, Report):
+class Options(MessageForms, RecordOptions, AdviceOptions, ProposalOptions, Tables):
     """Options of `kwire compare`."""
 
     PIPED: ClassVar[str] = "table"

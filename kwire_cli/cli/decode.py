@@ -34,12 +34,12 @@ from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS
 from kwire_cli.cli.options import (
     Captures,
     Checks,
-    Choosing,
     Headers,
     Messages,
     OverlaidDefinitions,
-    Report,
+    PacketChoosing,
     Secrets,
+    Tables,
     Verbose,
     topic_option,
 )
@@ -93,7 +93,7 @@ _NO_PAGE_OPTIONS = (
     "sort",
     "top",
     "follow",
-    "wide",
+    "packets",
 )
 """Options that a page ignores, and that are therefore refused."""
 
@@ -105,7 +105,9 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Checks, Report, Captures, Choosing, Messages, Headers, Payloads, OverlaidDefinitions, Secrets, Verbose):
+class Options(
+    Checks, Tables, Captures, PacketChoosing, Messages, Headers, Payloads, OverlaidDefinitions, Secrets, Verbose
+):
     """Options of `kwire decode`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
@@ -122,7 +124,7 @@ class Options(Checks, Report, Captures, Choosing, Messages, Headers, Payloads, O
         "--format",
         "-f",
         section="Output",
-        type=click.Choice((*VIEWS, PAGE, *CAPTURE_FORMS)),
+        type=click.Choice((*VIEWS, "wide", PAGE, *CAPTURE_FORMS)),
         help="Set the output format; pcap copies packets.  [default: table or tree; jsonl in a pipe]",
     )
     fields: str | None = option(
@@ -191,7 +193,7 @@ def command(environment: Environment, options: Options) -> int:
     if options.as_topic is not None:
         return _show_record(environment, options, options.as_topic)
     views = _select_views(options) if options.fields is None else FIELD_VIEWS
-    if options.fmt and options.fmt not in views:
+    if options.fmt and options.fmt not in (*views, "wide"):
         refuse(options, ("fields",), f"shows {', '.join(views)}, not {options.fmt}")
     fmt = options.format_for(environment, (*views, PAGE))
     if fmt == PAGE:
@@ -435,7 +437,7 @@ class _Run:
         if isinstance(subject, Frame):
             if subject.kind == "request" and subject.contradicts(how.hints):
                 note = "is a request, and its header says so; --api and --message-version are for responses"
-                self.environment.note(f"kwire: frame {subject.number} {note} (--response reads it as one)")
+                self.environment.note(f"kwire: frame {subject.number} {note} (--kind response reads it as one)")
             # The layout of an unknown version is uncertain, so an empty body does not count as decoded.
             is_empty = subject.body is None or not subject.body.value
             return subject.kind != "unknown" and not (is_empty and how.unknown_version)

@@ -27,7 +27,7 @@ from kwire_cli.cli.diff_traffic import are_traffic, by_option, profiles_answer
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.inputs import Terminal, reading_of
-from kwire_cli.cli.options import Report
+from kwire_cli.cli.options import Tables
 from kwire_cli.cli.spec import specs_of
 from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
 from kwire_cli.errors import InputError
@@ -187,7 +187,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(DiffedMessages, Report):
+class Options(DiffedMessages, Tables):
     """Options of `kwire diff`."""
 
     PIPED: ClassVar[str] = "table"

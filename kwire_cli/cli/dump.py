@@ -27,8 +27,8 @@ from kwire_cli.cli.options import (
     HeaderKeys,
     OverlaidDefinitions,
     RecordSets,
-    Report,
     Secrets,
+    Tables,
 )
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
@@ -63,7 +63,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Checks, RecordSets, HeaderKeys, Report, OnSpark, Secrets, Payloads, OverlaidDefinitions, Decompression):
+class Options(Checks, RecordSets, HeaderKeys, Tables, OnSpark, Secrets, Payloads, OverlaidDefinitions, Decompression):
     """Options of `kwire dump`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[PATH]...", shell_complete=complete_file)

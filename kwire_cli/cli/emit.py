@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import islice
 from pathlib import PurePath
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from kwire_cli.answer import Answer, Block, Row, Table
 from kwire_cli.cli.environment import Exit
+from kwire_cli.cli.options import Tables
 from kwire_cli.cli.sorting import MEASURES, Order, Ordering, unknown_column
 from kwire_cli.errors import without_credentials
 from kwire_cli.stores import exists, location
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Report
-
-Subject = TypeVar("Subject")
 
 
 def emit(environment: Environment, answer: Answer, options: Report) -> Exit:
@@ -43,25 +42,13 @@ def emit(environment: Environment, answer: Answer, options: Report) -> Exit:
     return Exit.FOUND if answer.found else Exit.DONE
 
 
-def arranged_subjects(
-    environment: Environment, subjects: Sequence[Subject], table: Table, options: Report
-) -> list[Subject]:
-    """Return the subjects of the rows of a table, sorted by --sort and limited by --top.
-
-    This is for formats that do not write the table itself. The number of omitted subjects is noted. Raises UsageError
-    for --table without --sort, and for an unknown column.
-    """
-    _refuse_table(options, "")
-    rows = [(*row, subject) for row, subject in zip(table.rows, subjects, strict=True)]
-    [first] = arranged(Answer("", [table._replace(rows=rows)]), options, for_eyes=False).tables
-    chosen: list[Subject] = [row[-1] for row in first.rows]
-    if hidden := len(rows) - len(chosen):
-        environment.note(f"… and {hidden} more")
-    return chosen
-
-
 def _refuse_table(options: Report, chosen: str) -> None:
-    if options.table is not None and options.sort is None and chosen not in {"csv", *FORMATS}:
+    if (
+        isinstance(options, Tables)
+        and options.table is not None
+        and options.sort is None
+        and chosen not in {"csv", *FORMATS}
+    ):
         raise click.UsageError("--table goes with --format csv, parquet or arrow, or with --sort")
 
 
@@ -72,6 +59,8 @@ def arranged(answer: Answer, options: Report, *, for_eyes: bool) -> Answer:
     --sort only the sorted one. Formats for display state the number of further rows. Raises UsageError for an unknown
     column.
     """
+    if not isinstance(options, Tables):
+        return answer
     order = options.order
     top = options.top
     if order is None and (top is None or options.cuts_tables):
@@ -167,10 +156,15 @@ def _write_jsonl(environment: Environment, answer: Answer, _: Report) -> None:
         environment.write(line)
 
 
+def _table_of(options: Report) -> str | None:
+    return options.table if isinstance(options, Tables) else None
+
+
 def _write_csv(environment: Environment, answer: Answer, options: Report) -> None:
-    if options.table is None and len(tables := [table.name for table in answer.tables]) > 1:
+    name = _table_of(options)
+    if name is None and len(tables := [table.name for table in answer.tables]) > 1:
         environment.note(f"kwire: this is the table {tables[0]}; --table writes {', '.join(tables[1:])}")
-    for line in answer_csv(answer, options.table):
+    for line in answer_csv(answer, name):
         environment.write(line)
 
 
@@ -207,7 +201,7 @@ def _write_markdown(environment: Environment, answer: Answer, _: Report) -> None
 
 
 def _write_arrow_table(environment: Environment, answer: Answer, options: Report) -> None:
-    table = chosen_table(answer, options.table)
+    table = chosen_table(answer, _table_of(options))
     write_table(environment.write_bytes, table, options.format_for(environment))
 
 

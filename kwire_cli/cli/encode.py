@@ -18,8 +18,15 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_api, complete_file
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents
-from kwire_cli.cli.options import Output, OverlaidDefinitions, message_option, topic_option, version_option
-from kwire_cli.cli.typed_options import argument, either, flag, given, option, refuse, takes
+from kwire_cli.cli.options import (
+    Output,
+    OverlaidDefinitions,
+    kind_option,
+    message_option,
+    topic_option,
+    version_option,
+)
+from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
 from kwire_cli.errors import FIELD_MISSING, EncodeError, InputError
 from kwire_cli.message.encode import encode_document, encode_spec, header_version
 from kwire_cli.records.formats import CHOICES
@@ -58,10 +65,7 @@ class Options(Output, OverlaidDefinitions):
         shell_complete=complete_api,
         help="Read the JSON as this api's body, and write a frame.",
     )
-    kind: str | None = either(
-        option("--request", section="Input", flag_value="request", help="Write a request (with --api)."),
-        option("--response", section="Input", flag_value="response", help="Write a response (with --api)."),
-    )
+    kind: str | None = kind_option("Write a request or a response (with --api).")
     fill_defaults: bool = flag(
         "--fill-defaults", section="Input", help="Write missing fields of a message at their defaults."
     )
@@ -110,7 +114,7 @@ def command(environment: Environment, options: Options) -> int:
 
     INPUT is files, - for standard input, or the JSON itself: documents as decode prints them (json or jsonl).
     A bare body needs --message and --message-version. To write a body as a whole frame, give --api,
-    --message-version and --request or --response. With --as-records, the JSON is the batches of a record set.
+    --message-version and --kind. With --as-records, the JSON is the batches of a record set.
     """
     _check(options)
     done = False
@@ -189,7 +193,7 @@ def _complete_document(value: Any, options: Options) -> Any:
     if not options.api:
         return value
     if options.version is None or not options.kind:
-        raise click.UsageError("--api needs --message-version, and --request or --response")
+        raise click.UsageError("--api needs --message-version, and --kind request or --kind response")
     header: dict[str, Any] = {"correlationId": 0}
     if options.kind == "request" and _has_client_id(options.catalog, options.api, options.version):
         header["clientId"] = "kwire"

@@ -195,13 +195,9 @@ def _check_code(text: str, codes: Collection[str], what: str, listing: str) -> s
 
 TOPICS = {
     "varint": Topic("VALUE...", "a number (300, -3) as varints, or bytes (0xac02) as varints", _varint),
-    "type": Topic(
-        "[NAME [VALUE]]", "a type of the protocol, with a value in JSON or hex", _type, complete_type, 2
-    ),
+    "type": Topic("[NAME [VALUE]]", "a type of the protocol, with a value in JSON or hex", _type, complete_type, 2),
     "tag": Topic("[BYTES]", "tagged fields: an example, or the bytes of a tag section", _tag),
-    "header": Topic(
-        "[API [VERSION]]", "headers of requests and responses, and why", _header, complete_api, 2
-    ),
+    "header": Topic("[API [VERSION]]", "headers of requests and responses, and why", _header, complete_api, 2),
     "api": Topic("API [VERSION]", "the key, versions, headers and fields of an api", _api, complete_api, 2),
     "error": Topic("CODE...", "error codes by number or name: meaning, causes, reactions", _error, complete_error),
     "size": Topic("SIZE...", "an invalid size in a log: 1195725856 is HTTP", _size),

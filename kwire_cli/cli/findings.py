@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.emit import arranged_subjects, emit
+from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import REPORT_FORMATS
 from kwire_cli.cli.typed_options import option
 from kwire_cli.view.marks import github_lines, mark_lines, sarif_text
@@ -49,12 +49,11 @@ def write_findings(
     if chosen in REPORT_FORMATS:
         emit(environment, answer, options)
         return
-    shown = arranged_subjects(environment, marks, answer.tables[0], options)
     if chosen == "text":
-        environment.write_lines(mark_lines(shown))
+        environment.write_lines(mark_lines(marks))
     elif chosen == "github":
-        for line in github_lines(shown):
+        for line in github_lines(marks):
             environment.write(line)
     else:
         command = click.get_current_context().info_name or ""
-        environment.write(sarif_text(shown, command))
+        environment.write(sarif_text(marks, command))

@@ -19,8 +19,8 @@ from kwire_cli.cli.options import (
     Messages,
     OverlaidDefinitions,
     RecordSets,
-    Report,
     Secrets,
+    Tables,
     Verbose,
 )
 from kwire_cli.cli.payloads import Payloads
@@ -55,7 +55,7 @@ class SharedOptions(
     OverlaidDefinitions,
     Decompression,
     Verbose,
-    Report,
+    Tables,
     Secrets,
 ):
     """All options that many commands share."""

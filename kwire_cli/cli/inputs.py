@@ -157,7 +157,7 @@ LISTED = Fit(CAPTURES.kinds | {Kind.BATCHES}, "packet captures and record batche
 FITS: dict[str, Fit] = {
     "message": BODIES,
     **dict.fromkeys(("filter", "frames", "packets"), CAPTURES),
-    **dict.fromkeys(("port", "tls_keylog", "capture_point", "merge_points"), CAPTURES),
+    **dict.fromkeys(("port", "tls_keylog", "capture_point"), CAPTURES),
     **dict.fromkeys(("api", "kind", "framed", "header"), FRAMES),
     "version": MESSAGES,
     **dict.fromkeys(("record_format", "as_topic"), BATCHES),

@@ -19,7 +19,7 @@ from kwire_cli.answer import NUMBERS, Answer, Fact, Facts, Table, by_count
 from kwire_cli.cli.captures import ChosenLines
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
-from kwire_cli.cli.options import Captures, Choosing, Definitions, Report
+from kwire_cli.cli.options import Captures, Choosing, Definitions, Tables
 from kwire_cli.cli.typed_options import argument
 from kwire_cli.source.kafka.line_records import anomaly_codes
 from kwire_cli.source.kinds import Kind, begins_as
@@ -54,7 +54,7 @@ class Counted(Captures, Choosing, Definitions):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Reported(Report, Counted):
+class Reported(Tables, Counted):
     """Options that select the lines to count, and the format of the report."""
 
 

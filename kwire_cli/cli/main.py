@@ -80,14 +80,13 @@ DEFAULT = "decode"
 OVERVIEW = "summary"
 """The command that runs instead for captures, request logs and folders, unless an option concerns frames."""
 READING_OPTIONS = {
-    "--port": True,
-    "--tls-keylog": True,
-    "--capture-point": True,
-    "--merge-points": False,
-    "--specs": True,
-    "--kafka": True,
+    "--port",
+    "--tls-keylog",
+    "--capture-point",
+    "--specs",
+    "--kafka",
 }
-"""Options for reading inputs, and whether a value follows. With any other option, inputs without a command are decoded:
+"""Options for reading inputs, each followed by a value. With any other option, inputs without a command are decoded:
 the option concerns frames or their format.
 """
 MIN_TEXT = 8
@@ -131,7 +130,7 @@ def _select_default(words: list[str]) -> str:
             inputs.append(word)
         elif option not in READING_OPTIONS:
             return DEFAULT
-        elif READING_OPTIONS[option] and not equals:
+        elif not equals:
             next(rest, None)
     from kwire_cli.source.opening import have_overview  # only if the first word is a file or bytes
 

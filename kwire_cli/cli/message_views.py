@@ -256,7 +256,7 @@ class Columns(View):
 
 
 class Table(Columns):
-    """A table. On a terminal it has the columns that fit; elsewhere and with --wide, it has all columns."""
+    """A table. On a terminal it has the columns that fit; elsewhere and with -f wide, it has all columns."""
 
     HEADS = True
 

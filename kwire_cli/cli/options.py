@@ -24,7 +24,7 @@ from kwire_cli.cli.completers import (
     complete_version,
 )
 from kwire_cli.cli.sorting import Order, order_of
-from kwire_cli.cli.typed_options import Printing, either, flag, option, size_of
+from kwire_cli.cli.typed_options import Printing, flag, option, size_of
 from kwire_cli.records.formats import CHOICES
 from kwire_cli.source.files import Naming
 from kwire_cli.source.text.reading import FORMS
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
     from kwire_cli.records.codecs import Limits
 
-REPORT_FORMATS = ("table", "json", "jsonl", "csv", "html", "markdown", "svg", "parquet", "arrow")
+REPORT_FORMATS = ("table", "wide", "json", "jsonl", "csv", "html", "markdown", "svg", "parquet", "arrow")
 ELSEWHERE = {
     ".html": "kwire report writes a page of captures and logs",
     ".parquet": "kwire export writes Parquet",
@@ -61,6 +61,11 @@ def version_option(text: str, **settings: Any) -> Any:
     """Declare --message-version with the help `text`."""
     number: dict[str, Any] = {"type": click.IntRange(0, 32767), "metavar": "N", "shell_complete": complete_version}
     return option("--message-version", section="Input", help=text, **number | settings)
+
+
+def kind_option(text: str, **settings: Any) -> Any:
+    """Declare --kind, whether frames are requests or responses, with the help `text`."""
+    return option("--kind", section="Input", type=click.Choice(["request", "response"]), help=text, **settings)
 
 
 def record_format_option() -> Any:
@@ -130,15 +135,12 @@ class OverlaidDefinitions(Definitions):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Framing(Printing):
-    """Options for reading bytes outside of captures: --request, --response, --input and --framed."""
+    """Options for reading bytes outside of captures: --kind, --input and --framed."""
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
 
-    kind: str | None = either(
-        option("--request", rare=True, flag_value="request", help="Read the frames as requests."),
-        option("--response", rare=True, flag_value="response", help="Read the frames as responses."),
-    )
+    kind: str | None = kind_option("Read the frames as requests or as responses.", rare=True)
     form: str = option(
         "--input", type=click.Choice(FORMS), default="auto", show_default=True, help="Set the form of the input."
     )
@@ -277,7 +279,7 @@ class Capture(Decryption):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Captures(Capture):
-    """Options for reading captures: --capture-point and --merge-points, in addition to the options of Capture."""
+    """Options for reading captures: --capture-point, in addition to the options of Capture."""
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
@@ -286,23 +288,18 @@ class Captures(Capture):
         "--capture-point",
         rare=True,
         metavar="TEMPLATE",
-        help="Name the capture point of a file, such as '{parent}' or 'broker-\\d+'.  [default: its folder]",
-    )
-    merge_points: bool = flag(
-        "--merge-points", rare=True, help="Merge the packets of a connection captured at several points."
+        help="Name a file's capture point: '{parent}', 'broker-\\d+', or '*' for all.  [default: its folder]",
     )
 
     @property
     def naming(self) -> Naming:
         """Return how files are grouped into capture points."""
-        if self.capture_point and self.merge_points:
-            raise click.UsageError("--merge-points makes all files one capture point; omit --capture-point")
-        return Naming(self.capture_point, merged=self.merge_points)
+        return Naming(self.capture_point)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Choosing(Printing):
-    """Options for choosing frames of a capture: --filter, --frames and --packets."""
+    """Options for choosing frames of a capture: --filter and --frames."""
 
     SECTION: ClassVar[str] = "Choose"
     SHARED: ClassVar[bool] = True
@@ -314,6 +311,14 @@ class Choosing(Printing):
         help="Show only frames that match, such as 'api == Fetch' (captures).",
     )
     frames: str | None = option("--frames", metavar="A-B", help="Show only frames with these numbers (captures).")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class PacketChoosing(Choosing):
+    """Options for choosing frames by packet: --packets, in addition to the options of Choosing."""
+
+    SECTION: ClassVar[str] = "Choose"
+
     packets: str | None = option(
         "--packets", metavar="A-B", rare=True, help="Show only frames that end in these packets (captures)."
     )
@@ -400,8 +405,56 @@ class Output(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Top(Printing):
-    """Options for the rows of tables: --sort and --top."""
+class Report(Output):
+    """Options for the format of an Answer: --format, in addition to the options of Output.
+
+    `PIPED` is the format of results that go neither to a terminal nor to a named file.
+    """
+
+    SECTION: ClassVar[str] = "Output"
+    SHARED: ClassVar[bool] = True
+
+    PIPED: ClassVar[str] = "jsonl"
+
+    fmt: str | None = option(
+        "--format",
+        "-f",
+        type=click.Choice(REPORT_FORMATS),
+        help="Set the output format; wide shows all columns.  [default: table on a terminal, jsonl elsewhere]",
+    )
+
+    @property
+    def wide(self) -> bool:
+        """Return whether tables have all columns, whatever the width of the terminal."""
+        return self.fmt == "wide"
+
+    def format_for(
+        self, environment: Environment, formats: Collection[str] = REPORT_FORMATS, for_eyes: str = "table"
+    ) -> str:
+        """Return the format from --format, from the suffix of the file, or the default for the destination.
+
+        `for_eyes` is the default on a terminal and for files. Raises UsageError for a format that is not in `formats`.
+        """
+        if self.fmt:
+            chosen = "table" if self.wide else self.fmt
+            if chosen not in {*formats, "text"}:
+                raise click.UsageError(f"this has the formats {', '.join(formats)}, not {self.fmt}")
+            return chosen
+        if suffix := self.suffix_among(formats, **SUFFIXES):
+            if suffix not in formats:
+                raise click.UsageError(f"-o {self.file}: this has the formats {', '.join(formats)}, not {suffix}")
+            return suffix
+        suffix = PurePath(self.file).suffix if self.file else ""
+        if suffix not in TEXT_SUFFIXES:
+            hint = ELSEWHERE.get(suffix, "--format sets one for any name")
+            known = f"the formats are {', '.join(formats)}"
+            raise click.UsageError(f"-o {self.file}: no format has the suffix {suffix}; {known}; {hint}")
+        return for_eyes if environment.to_terminal or self.file else self.PIPED
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Tables(Report):
+    """Options for the rows of tables: --sort, --top and --table, in addition to the options of Report."""
 
     SECTION: ClassVar[str] = "Output"
     SHARED: ClassVar[bool] = True
@@ -418,69 +471,26 @@ class Top(Printing):
         metavar="N",
         help=f"Show only the first N rows.  [default: all; {MOST_ROWS} in reports for people]",
     )
-
-    @property
-    def order(self) -> Order | None:
-        """The order of rows in --sort. Raises UsageError if the value is invalid."""
-        return None if self.sort is None else order_of(self.sort)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Report(Output, Top):
-    """Options for the format of an Answer: --format, --table and --wide, in addition to the options of Output and Top.
-
-    `PIPED` is the format of results that go neither to a terminal nor to a named file.
-    """
-
-    SECTION: ClassVar[str] = "Output"
-    SHARED: ClassVar[bool] = True
-
-    PIPED: ClassVar[str] = "jsonl"
-
-    @property
-    def cuts_tables(self) -> bool:
-        """Return whether the command itself limits tables to --top rows, if there is no --sort."""
-        return False
-
-    fmt: str | None = option(
-        "--format",
-        "-f",
-        type=click.Choice(REPORT_FORMATS),
-        help="Set the output format.  [default: table on a terminal, jsonl elsewhere]",
-    )
     table: str | None = option(
         "--table",
         rare=True,
         metavar="NAME",
         help="Write only this table (csv, parquet, arrow), or sort it.  [default: the first]",
     )
-    wide: bool = flag("--wide", help="Show all columns of tables, whatever the width of the terminal.")
 
-    def format_for(
-        self, environment: Environment, formats: Collection[str] = REPORT_FORMATS, for_eyes: str = "table"
-    ) -> str:
-        """Return the format from --format, from the suffix of the file, or the default for the destination.
+    @property
+    def order(self) -> Order | None:
+        """The order of rows in --sort. Raises UsageError if the value is invalid."""
+        return None if self.sort is None else order_of(self.sort)
 
-        `for_eyes` is the default on a terminal and for files. Raises UsageError for a format that is not in `formats`.
-        """
-        if self.fmt:
-            if self.fmt not in {*formats, "text"}:
-                raise click.UsageError(f"this has the formats {', '.join(formats)}, not {self.fmt}")
-            return self.fmt
-        if suffix := self.suffix_among(formats, **SUFFIXES):
-            if suffix not in formats:
-                raise click.UsageError(f"-o {self.file}: this has the formats {', '.join(formats)}, not {suffix}")
-            return suffix
-        suffix = PurePath(self.file).suffix if self.file else ""
-        if suffix not in TEXT_SUFFIXES:
-            hint = ELSEWHERE.get(suffix, "--format sets one for any name")
-            known = f"the formats are {', '.join(formats)}"
-            raise click.UsageError(f"-o {self.file}: no format has the suffix {suffix}; {known}; {hint}")
-        return for_eyes if environment.to_terminal or self.file else self.PIPED
+    @property
+    def cuts_tables(self) -> bool:
+        """Return whether the command itself limits tables to --top rows, if there is no --sort."""
+        return False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class LadderReport(Report):
+class LadderReport(Tables):
     """Options of commands whose answers have a ladder: --format text draws it."""
 
     def draws(self, environment: Environment) -> bool:

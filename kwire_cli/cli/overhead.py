@@ -28,7 +28,7 @@ from kwire_cli.cli.options import (
     Messages,
     OverlaidDefinitions,
     RecordSets,
-    Report,
+    Tables,
     Verbose,
 )
 from kwire_cli.cli.typed_options import Printing, argument, flag, numbers, option, size_of, takes
@@ -68,7 +68,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class Tables(Printing):
+class Dimensions(Printing):
     """Options for the tables of bytes: --by, --records and --limits."""
 
     SECTION: ClassVar[str] = "Choose"
@@ -134,11 +134,11 @@ class Counted(Printing):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(
-    Tables,
+    Dimensions,
     Choosing,
     Counted,
     Batching,
-    Report,
+    Tables,
     Messages,
     Captures,
     RecordSets,

@@ -22,7 +22,7 @@ from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit, is_for_eyes, note_more_rows, refuse_place
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.on_spark import OnSpark
-from kwire_cli.cli.options import Report
+from kwire_cli.cli.options import Tables
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted, few
 from kwire_cli.stores import path_of
@@ -52,7 +52,7 @@ def complete_report(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Report, OnSpark):
+class Options(Tables, OnSpark):
     """Options of `kwire query`."""
 
     folder: str = argument(metavar="DIR", shell_complete=complete_file)
@@ -207,7 +207,7 @@ def _write(environment: Environment, reader: pa.RecordBatchReader, options: Opti
         environment.note("kwire: no rows")
     elif left := names[room:]:
         environment.note(
-            f"kwire: {counted(len(left), 'more column')}: {few(left, 8)}; name columns in the query, or add --wide or "
+            f"kwire: {counted(len(left), 'more column')}: {few(left, 8)}; name columns in the query, or add -f wide or "
             "--format jsonl"
         )
     return code

@@ -64,7 +64,6 @@ def command(environment: Environment, options: Options) -> Exit:
         chosen = {
             "--filter": [options.filter] if options.filter else [],
             "--frames": [options.frames] if options.frames else [],
-            "--packets": [options.packets] if options.packets else [],
             "--group": options.group,
             "--transactional-id": options.transactional_id,
         }

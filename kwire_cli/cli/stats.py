@@ -78,7 +78,7 @@ class Options(Reported, Intervals, OnSpark):
         if self.every is None:
             refuse(self, ("busiest",), "goes with --every")
         if self.master is not None:
-            refuse(self, ("filter", "frames", "packets"), "does not go with --master")
+            refuse(self, ("filter", "frames"), "does not go with --master")
 
     @property
     def is_live(self) -> bool:

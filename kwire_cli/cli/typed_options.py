@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import wraps
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
@@ -48,7 +48,7 @@ def option(*names: str, **settings: Any) -> Any:
     default section is the `SECTION` of the class that declares the field.
     """
     default = settings.setdefault("default", () if settings.get("multiple") else None)
-    return field(default=default, metadata={_METADATA_KEY: (_Declaration(names, settings),)})
+    return field(default=default, metadata={_METADATA_KEY: _Declaration(names, settings)})
 
 
 def flag(*names: str, **settings: Any) -> Any:
@@ -59,15 +59,7 @@ def flag(*names: str, **settings: Any) -> Any:
 def argument(**settings: Any) -> Any:
     """Declare a field that arguments fill. The settings are passed to `click.argument`."""
     default: Any = () if settings.get("nargs") == -1 else None
-    return field(default=default, metadata={_METADATA_KEY: (_Declaration((), settings, is_argument=True),)})
-
-
-def either(*options: Field[Any]) -> Any:
-    """Declare a field that any of several options fills, such as --request and --response."""
-    declarations: list[_Declaration] = []
-    for one in options:
-        declarations += one.metadata[_METADATA_KEY]
-    return field(default=options[0].default, metadata={_METADATA_KEY: tuple(declarations)})
+    return field(default=default, metadata={_METADATA_KEY: _Declaration((), settings, is_argument=True)})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
@@ -128,30 +120,21 @@ def _declarations(options: type[Printing]) -> Iterator[tuple[str, _Declaration]]
                 if "SECTION" in vars(base):
                     sections.setdefault(name, {"section": vars(base)["SECTION"]})
     for name, group in groups.items():
-        for declaration in by_name[name].metadata[_METADATA_KEY]:
-            defaults: dict[str, Any] = {}
-            if not declaration.is_argument:
-                defaults = sections.get(name, {}) | {"shared": vars(group).get("SHARED", False)}
-            yield name, declaration._replace(settings=defaults | declaration.settings)
+        declaration = by_name[name].metadata[_METADATA_KEY]
+        defaults: dict[str, Any] = {}
+        if not declaration.is_argument:
+            defaults = sections.get(name, {}) | {"shared": vars(group).get("SHARED", False)}
+        yield name, declaration._replace(settings=defaults | declaration.settings)
 
 
 def flag_of(options: Printing, name: str) -> str:
     """Return the option that a user typed to fill a field, such as `--tls-keylog` for `tls_keylog`."""
     value = getattr(options, name)
     [entry] = [entry for entry in fields(options) if entry.name == name]
-    declaration = _find_declaration(entry.metadata[_METADATA_KEY], value)
     long: list[str] = []
-    for names in declaration.names:
+    for names in entry.metadata[_METADATA_KEY].names:
         long += [text for text in names.split("/") if text.startswith("--")]
     return long[-1] if value is False and len(long) > 1 else long[0]
-
-
-def _find_declaration(declarations: tuple[_Declaration, ...], value: Any) -> _Declaration:
-    """Return the declaration whose flag sets this value, or the first one."""
-    for declaration in declarations:
-        if "flag_value" in declaration.settings and declaration.settings["flag_value"] == value:
-            return declaration
-    return declarations[0]
 
 
 def given(options: Printing, *names: str) -> list[str]:

@@ -51,14 +51,20 @@ MERGED = "merged"
 class Naming:
     """The rule that determines the capture point of a file. By default it is the file's folder.
 
-    `template` is a string with fields of the path (`{parent}`), or a regular expression. `merged` puts all files into
+    `template` is a string with fields of the path (`{parent}`), a regular expression, or `*`, which puts all files into
     one capture point.
     """
 
     template: str | None = None
-    merged: bool = False
+
+    @property
+    def merged(self) -> bool:
+        """Return whether all files are one capture point."""
+        return self.template == "*"
 
     def __post_init__(self) -> None:
+        if self.merged:
+            return
         unknown = [field for field in _BRACED.findall(self.template or "") if not _FIELD.fullmatch(field)]
         if unknown:
             raise InputError(f"--capture-point {self.template!r}: a path has no field {unknown[0]}; {_FORMS}")

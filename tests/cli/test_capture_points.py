@@ -80,7 +80,7 @@ def test_one_connection_from_two_points(tmp_path):
     files = both(tmp_path)
     alone = rows(files[0])
     assert len(rows(*files)) == 2 * len(alone)
-    assert without(rows(*files, "--merge-points"), "file", "packet") == without(alone, "packet")
+    assert without(rows(*files, "--capture-point", "*"), "file", "packet") == without(alone, "packet")
 
 
 def test_clients_of_two_captures_are_others(tmp_path):

@@ -11,6 +11,7 @@ import click
 import pytest
 from kit.commands import ROOT, each_command, kwire, refusal_of, run_process
 
+from kwire_cli.cli.command import Setting
 from kwire_cli.cli.main import COMMANDS, cli
 
 HEARTBEAT = ("-m", "HeartbeatRequest", "--message-version", 4, "076f72646572730000000102610000")
@@ -20,7 +21,7 @@ FULL = Path("/dev/full")
 
 @pytest.mark.parametrize(("name", "command"), [("kwire", cli), *each_command()])
 def test_help_explains_every_option(name, command):
-    rare = any(getattr(parameter, "rare", False) for parameter in command.params)
+    rare = any(isinstance(one, Setting) and (one.rare or one.shared) for one in command.params)
     done = kwire("help") if command is cli else kwire(*name.split(), "--help-all" if rare else "--help")
     assert done.code == 0
     assert done.err == ""

@@ -56,7 +56,7 @@ def test_bytes_and_json_as_arguments_or_in_files_are_records_when_it_is_said(tmp
 def test_records_are_taken_out_of_messages_and_bodies(expected):
     topics = [{"name": "t", "partitionData": [{"index": 0, "records": [ITEM]}]}]
     body = json.dumps({"transactionalId": None, "acks": 1, "timeoutMs": 1, "topicData": topics})
-    frame = kwire("encode", "--api", "Produce", "--message-version", "9", "--request", body).out.strip()
+    frame = kwire("encode", "--api", "Produce", "--message-version", "9", "--kind", "request", body).out.strip()
     assert sizes(compared(frame, *NONE)) == sizes(expected)
     message = ("--message", "ProduceRequest", "--message-version", "9")
     assert sizes(compared(*message, kwire("encode", *message, body).out.strip(), *NONE)) == sizes(expected)

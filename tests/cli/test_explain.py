@@ -67,7 +67,15 @@ def test_json_lines_have_the_rule_before_the_step_that_names_it():
 @examples(40)
 @given(st.binary(max_size=120))
 def test_hostile_bytes_end_well(data):
-    for words in (("--request",), ("-m", "MetadataResponse", "--message-version", "12"), ("--record-format", "v2"), ()):
+    for words in (
+        (
+            "--kind",
+            "request",
+        ),
+        ("-m", "MetadataResponse", "--message-version", "12"),
+        ("--record-format", "v2"),
+        (),
+    ):
         done = run("explain", "--short", *words, "--input", "raw", "-", stdin=data)
         assert done.code in {0, 2}
 

@@ -92,7 +92,7 @@ def test_options_about_reading_are_those_of_both_commands():
     for name in ("decode", "summary"):
         command = cli.get_command(click.Context(cli), name)
         options = {flag: option for option in command.params for flag in option.opts}
-        assert {flag: not options[flag].is_flag for flag in READING_OPTIONS} == READING_OPTIONS
+        assert not any(options[flag].is_flag for flag in READING_OPTIONS)
 
 
 def test_a_named_pipe_is_decoded_as_frames_come(tmp_path):

@@ -34,7 +34,7 @@ REPORTS = [
     ("dump", "--deep", SEGMENT),
     ("dump", "--state", LOGS),
     ("dump", "--verify", "DAMAGED"),
-    ("explain", "message", *METADATA),
+    ("explain", *METADATA),
     ("groups", "samples/captures/kafka-python-4.4.0.pcapng"),
     ("lint", "samples/json/heartbeat-v4.json"),
     ("overhead", "--batching", CAPTURE),
@@ -50,7 +50,7 @@ ANSWERS = {"clients", "compare", "diagnose", "doctor", "groups", "overhead", "su
 """Commands whose answers are written by the functions that write those of stats."""
 
 
-FOR_EYES = ("tree", "hex", "table", "text")
+FOR_EYES = ("tree", "hex", "table", "wide", "text")
 TYPED = {"parquet": b"PAR1", "arrow": b"ARROW1"}
 BINARY = TYPED | {"pcap": b"\xd4\xc3\xb2\xa1", "pcapng": b"\n\r\r\n"}
 
@@ -132,7 +132,7 @@ def test_a_format_is_what_its_name_says_or_is_refused(words, tmp_path):
             assert CHECKS[fmt](text), (fmt, text[:400])
         others = {name for name, other in shown.items() if name != fmt and other == text}
         assert not others - (
-            {"tree", "table", "text"} if fmt in FOR_EYES else {"json"} if fmt == "jsonl" else {"jsonl"}
+            {"tree", "table", "wide", "text"} if fmt in FOR_EYES else {"json"} if fmt == "jsonl" else {"jsonl"}
         ), (fmt, others)
 
 

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 
 import pytest
 from hypothesis import given, strategies as st
@@ -16,7 +15,6 @@ CAPTURE = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
 OTHER = ROOT / "samples/captures/ipv6.pcap"
 SEGMENTS = ROOT / "samples/segments"
 OFFSETS = SEGMENTS / "__consumer_offsets-0"
-BEFORE, AFTER = (ROOT / "samples/definitions" / when for when in ("before", "after"))
 
 
 def rows(*words):
@@ -181,17 +179,6 @@ def test_a_named_table_is_sorted():
     tables = json.loads(kwire(*words).out)["tables"]
     assert len(tables["topic"]) == 1
     assert len(tables["api"]) > 1
-
-
-@pytest.mark.parametrize("fmt", ["text", "github", "sarif"])
-@pytest.mark.parametrize("words", [("breaking", BEFORE, AFTER), ("lint", "--advice", AFTER)])
-def test_lines_about_definitions_are_sorted_too(words, fmt):
-    """A format that is no table shows the same rows in the same order, each in its own way."""
-    table = list(csv.DictReader(io.StringIO(kwire(*words, "--sort", "line:desc", "--format", "csv").out)))
-    done = kwire(*words, "--sort", "line:desc", "--top", "2", "--format", fmt)
-    places = re.findall(r'(?:Response\.json:|line=|"startLine": )(\d+)', done.out)
-    assert places == [row["line"] for row in table[:2]]
-    assert f"… and {len(table) - 2} more\n" in done.err
 
 
 # --filter with --pairs.

@@ -102,6 +102,7 @@ INPUTS = {
     "dump": (["dump", "--deep"], ["*-?"]),
     "dump all": (["dump", "--all"], ["*-?", "leader*"]),
     "encode": (["encode", "-m", "FindCoordinatorRequest", "--message-version", "0", json.dumps({"key": MARKED})], []),
+    "explain": (["explain"], ["frames*"]),
     "groups": (["groups"], ["traffic*"]),
     "lint": (["lint"], ["made*", "bad.json"]),
     "overhead": (["overhead", "--by", "client"], ["traffic*"]),
@@ -123,12 +124,11 @@ COMMANDS = {
         name: (words, files, forms(*(form for form in formats_of(words[0]) if name in WHOLE or form in OF_ITS_OWN)))
         for name, (words, files) in INPUTS.items()
     },
-    "explain": (["explain"], ["frames*"], [()]),
     "spec": (["spec", "show", "Made", "--specs"], ["made0*"], forms("table", "bnf")),
     "no definition": (["spec", "show", "Made", "--specs"], ["bad.json"], [()]),
 }
 CASES = [(name, form) for name, (_, _, forms_) in COMMANDS.items() for form in forms_]
-FOR_EYES = {"tree", "hex", "table", "text", "bnf", "markdown", "html", "svg", "github"}
+FOR_EYES = {"tree", "hex", "table", "wide", "text", "bnf", "markdown", "html", "svg", "github"}
 
 
 def test_each_command_with_formats_is_run():

@@ -33,7 +33,7 @@ def run(*arguments):
 
 
 def test_a_command_gets_its_options_typed_and_frozen():
-    options = run("a", "b", "--top", "3", "--response", "--unframed", "--tls-keylog", __file__)
+    options = run("a", "b", "--top", "3", "--kind", "response", "--unframed", "--tls-keylog", __file__)
     assert options.source == ("a", "b")
     assert options.top == 3
     assert options.kind == "response"
@@ -48,14 +48,14 @@ def test_defaults_of_the_class_are_those_of_the_command_line():
 
 
 def test_what_was_typed_is_named_as_it_was_typed():
-    options = run("--response", "--unframed", "--top", "3", "--merge-points")
-    assert given(options, "kind", "framed", "top", "merge_points", "deep", "port") == [
-        "--response",
+    options = run("--kind", "response", "--unframed", "--top", "3", "--capture-point", "x")
+    assert given(options, "kind", "framed", "top", "capture_point", "deep", "port") == [
+        "--kind",
         "--unframed",
         "--top",
-        "--merge-points",
+        "--capture-point",
     ]
-    with pytest.raises(click.UsageError, match="--response is for frames"):
+    with pytest.raises(click.UsageError, match="--kind is for frames"):
         refuse(options, ("port", "kind"), "is for frames")
 
 
@@ -66,7 +66,7 @@ def test_own_options_come_first_in_help_and_groups_in_their_order():
         pass
 
     text = CliRunner().invoke(command, ["--help"]).output
-    places = [text.index(name) for name in ("--top", "--deep", "--format", "--api", "--request", "--port")]
+    places = [text.index(name) for name in ("--top", "--deep", "--format", "--api", "--kind", "request", "--port")]
     assert places == sorted(places)
 
 

@@ -122,7 +122,7 @@ def test_frames_have_the_columns_that_matter_at_each_width(monkeypatch):
     assert headings(*table, columns=100) == at_100
     assert {"topics", "src", "dst"} <= {*headings(*table, columns=160)}
     assert {"corr", "stream"} <= {*headings(*table, columns=160)}
-    wide = headings(*table, "--wide", columns=60)
+    wide = headings("decode", "-f", "wide", SARAMA, columns=60)
     assert wide == headings(*table, columns=200)
     assert any(line.endswith("  UNKNOWN_TOPIC_OR_PARTITION") for line in screen(table, 80))
     assert any("j010-lz4, +21" in line for line in screen(table, 160))
@@ -132,7 +132,7 @@ def test_columns_without_a_value_go(monkeypatch):
     monkeypatch.chdir(ROOT)
     table = ("decode", "--format", "table", "--frames", "1-4", SARAMA)
     assert "error" not in headings(*table, columns=200)
-    assert "error" in headings(*table, "--wide", columns=200)
+    assert "error" in headings("decode", "-f", "wide", "--frames", "1-4", SARAMA, columns=200)
 
 
 def test_an_error_behind_the_first_rows_stands_at_the_end_of_its_line(monkeypatch):

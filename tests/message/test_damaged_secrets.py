@@ -306,7 +306,7 @@ def damaged_frames(row):
     before, (side, _), after = conversation(message, version, b"")
     api = CATALOG.api_by_key(CATALOG[message].api_key).name
     kind = "request" if message.endswith("Request") else "response"
-    said = ["--request"] if kind == "request" else ["--api", api, "--message-version", str(version)]
+    said = ["--kind", "request"] if kind == "request" else ["--api", api, "--message-version", str(version)]
     for how, data in malformed(frame_of(*row), kind):
         yield how, capture([*before, (side, data), *after]), [*said, data.hex()]
 
@@ -327,6 +327,6 @@ def test_differences_of_malformed_messages_are_told_without_their_counts(tmp_pat
         whole, damaged = tmp_path / "whole.hex", tmp_path / "damaged.hex"
         whole.write_text(frame.hex())
         damaged.write_text(data.hex())
-        done = kwire("diff", whole, damaged, "--full", "--request")
+        done = kwire("diff", whole, damaged, "--full", "--kind", "request")
         assert "Traceback" not in done.err
         assert not shows(done.out + done.err), how

@@ -104,7 +104,7 @@ def test_no_view_of_a_fetch_shows_them(wire, fmt, options):
     talk = capture([(0, asked(wire)), (1, body)])
     shown = [kwire_command("decode", "-f", fmt, *options, "--full", "-", stdin=talk)]
     if "--fields" not in options:
-        frame = ("--api", "Fetch", "--message-version", "13", "--response")
+        frame = ("--api", "Fetch", "--message-version", "13", "--kind", "response")
         shown.append(kwire_command("decode", "-f", fmt, *frame, "--full", *options, stdin=body))
     salts = [base64.b64encode(bytes(lead) + SALT).decode()[4:-4] for lead in range(3)] + ["secret salt", SALT.hex(" ")]
     for run in shown:

@@ -193,20 +193,29 @@ def test_no_command_shows_a_secret_that_is_misaligned(command, tmp_path):
                 assert not shows(text), ([how for how, _ in some_of_them], fmt, words)
 
 
-SAID = [["--request"], ["--request", "--framed"], ["--response"], ["--framed"], ["--request", "--api", "Fetch"]]
+SAID = [
+    ["--kind", "request"],
+    ["--kind", "request", "--framed"],
+    ["--kind", "response"],
+    ["--framed"],
+    ["--kind", "request", "--api", "Fetch"],
+]
 """What is said of bytes that are none of it."""
 
 
 def test_the_head_of_a_frame_that_is_not_understood_is_absent():
     data = SECRET.encode().hex()
     [hidden] = [
-        json.loads(line) for line in piped("decode", "-f", "jsonl", "--request", "--unframed", data).out.splitlines()
+        json.loads(line)
+        for line in piped("decode", "-f", "jsonl", "--kind", "request", "--unframed", data).out.splitlines()
     ]
     assert [hidden["kind"], hidden["apiKey"], hidden["api"], hidden["apiVersion"]] == ["request", None, None, None]
     assert hidden["anomalies"][0]["code"] == "UNKNOWN_API"
     [whole] = [
         json.loads(line)
-        for line in kwire("decode", "-f", "jsonl", "--request", "--unframed", "--show-secrets", data).out.splitlines()
+        for line in kwire(
+            "decode", "-f", "jsonl", "--kind", "request", "--unframed", "--show-secrets", data
+        ).out.splitlines()
     ]
     assert [whole["apiKey"], whole["apiVersion"]] == [0x5A71, 0x3723]
 
@@ -247,7 +256,7 @@ def test_a_frame_that_is_said_to_be_a_request_shows_no_secret():
     for number, row in enumerate(FRAMES):
         _, (_, frame), _ = said_of(row, client_id=b"c")
         for how, data in [*damages(frame)][number % 4 :: 4]:
-            done = kwire("decode", "-f", "jsonl", "--request", "--framed", "-", stdin=data.hex().encode())
+            done = kwire("decode", "-f", "jsonl", "--kind", "request", "--framed", "-", stdin=data.hex().encode())
             assert not numbers(done.out + done.err), (row, how)
 
 

@@ -128,7 +128,7 @@ def test_a_guessed_response_shows_no_secret(message, path, version):
 def test_a_header_that_can_not_be_read_hides_what_follows():
     frame = framed(36, 2, bytes([len(SECRET) + 1]) + SECRET.encode() + b"\0", client_id=b"")
     frame = frame[:12] + b"\x7f\xff" + frame[14:]  # the client id claims to be longer than all there is
-    for text in views("--request", frame.hex()):
+    for text in views("--kind", "request", frame.hex()):
         assert not shows(text)
 
 
@@ -257,7 +257,7 @@ TOKENS = [
 @pytest.mark.parametrize("prefix", ["right", "none", "longer"])
 def test_a_raw_sasl_token_is_hidden(token, prefix):
     size = {"right": len(token).to_bytes(4, "big"), "none": b"", "longer": (len(token) + 5).to_bytes(4, "big")}[prefix]
-    for extra in ([], ["--response"], ["--request"]):
+    for extra in ([], ["--kind", "response"], ["--kind", "request"]):
         for text in views("--input", "raw", "-", *extra, stdin=size + token):
             assert not shows(text)
     # Of a token nothing is decoded, so that only the hex view shows its bytes.

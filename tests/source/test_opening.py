@@ -70,7 +70,7 @@ def test_files_of_a_capture_point_are_one_input(tmp_path):
     names = [tmp_path / "a.pcapng", tmp_path / "b.pcapng"]
     for name in names:
         name.write_bytes(CAPTURE.read_bytes())
-    how = Reading(catalog=CATALOG, naming=Naming(merged=True))
+    how = Reading(catalog=CATALOG, naming=Naming("*"))
     inputs = open_inputs([*map(str, names)], how, Listening())
     assert (inputs.several, inputs.labelled) == (False, True)
     for _ in range(2):  # and they can be iterated again

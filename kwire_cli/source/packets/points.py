@@ -267,7 +267,7 @@ def apart_notes(names: Iterable[str]) -> Iterator[str]:
         folders.setdefault(str(path_of(name).parent), []).append(path_of(name).name)
     for folder, files in folders.items():
         first = ", ".join(files[:2]) + (", …" if len(files) > 2 else "")
-        yield f"{folder}: {APART} ({first}); --merge-points puts them together"
+        yield f"{folder}: {APART} ({first}); --capture-point '*' puts them together"
 
 
 def points_of(paths: Sequence[str], naming: Naming) -> list[Point]:

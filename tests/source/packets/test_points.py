@@ -61,7 +61,7 @@ def test_folders_are_points_however_they_are_written(tmp_path, monkeypatch):
         (str(tmp_path / "a"), 2, False),
         ("b", 2, False),
     ]
-    assert [len(point.files) for point in points_of(paths, Naming(merged=True))] == [4]
+    assert [len(point.files) for point in points_of(paths, Naming("*"))] == [4]
     assert (
         sorted(point.name for point in points_of(paths, Naming("{name}"))) == paths
     )  # 0.pcap and 0.pcap hold the same
@@ -117,7 +117,7 @@ def test_the_same_connections_twice_are_two_points(tmp_path, other):
     assert sorted((point.name, point.apart) for point in found) == [(path, True) for path in paths]
     (note,) = apart_notes(point.name for point in found)
     assert "a.pcap, b.pcap" in note
-    assert [len(point.files) for point in points_of(paths, Naming(merged=True))] == [2]
+    assert [len(point.files) for point in points_of(paths, Naming("*"))] == [2]
 
 
 def test_two_rows_of_rotated_files_stay_rows(tmp_path):
