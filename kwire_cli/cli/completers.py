@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import KwireError
-from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.catalog import catalog_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -61,9 +61,7 @@ def finding_kinds() -> dict[str, FindingKind]:
 
 def _catalog(ctx: click.Context) -> Catalog:
     """Return the definitions that the options before the cursor choose."""
-    return catalog(
-        tuple(ctx.params.get("specs") or ()), ctx.params.get("kafka"), tuple(ctx.params.get("overlays") or ())
-    )
+    return catalog_of(tuple(ctx.params.get("specs") or ()), tuple(ctx.params.get("overlays") or ()))
 
 
 def _versions(ctx: click.Context) -> list[str]:

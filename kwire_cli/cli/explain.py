@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 MIN_BASE64 = 40
 """Minimum length of a word of letters that is treated as base64 instead of a misspelt topic."""
 FORMATS = ("text", "json", "jsonl")
-OF_TOPICS = {"source", "fmt", "short", "output", "specs", "kafka"}
+OF_TOPICS = {"source", "fmt", "short", "output", "specs"}
 """The fields of the options that topics use."""
 
 

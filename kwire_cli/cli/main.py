@@ -84,7 +84,6 @@ READING_OPTIONS = {
     "--tls-keylog",
     "--capture-point",
     "--specs",
-    "--kafka",
 }
 """Options for reading inputs, each followed by a value. With any other option, inputs without a command are decoded:
 the option concerns frames or their format.

@@ -28,7 +28,7 @@ from kwire_cli.cli.typed_options import Printing, flag, option, size_of
 from kwire_cli.records.formats import CHOICES
 from kwire_cli.source.files import Naming
 from kwire_cli.source.text.reading import FORMS
-from kwire_cli.spec.catalog import Catalog, catalog
+from kwire_cli.spec.catalog import Catalog, catalog_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -85,7 +85,7 @@ def topic_option(text: str, **settings: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Definitions(Printing):
-    """Message definitions to read with: --specs and --kafka."""
+    """Message definitions to read with: --specs."""
 
     SECTION: ClassVar[str] = "Advanced"
     SHARED: ClassVar[bool] = True
@@ -94,21 +94,15 @@ class Definitions(Printing):
         "--specs",
         rare=True,
         multiple=True,
-        metavar="DIR|FILE",
+        metavar="DIR|FILE|RELEASE",
         shell_complete=complete_file,
-        help="Add these definitions, or replace those of the same name.",
-    )
-    kafka: str | None = option(
-        "--kafka",
-        rare=True,
-        metavar="RELEASE",
-        help="Use the layouts of this release, such as 3.9, where releases differ.",
+        help="Add or replace definitions, or read as a release does: 3.9.",
     )
 
     @cached_property
     def catalog(self) -> Catalog:
         """The definitions of the input."""
-        return catalog(self.specs, self.kafka)
+        return catalog_of(self.specs)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
@@ -130,7 +124,7 @@ class OverlaidDefinitions(Definitions):
     @cached_property
     def catalog(self) -> Catalog:
         """The definitions of the input, under the overlays."""
-        return catalog(self.specs, self.kafka, self.overlays)
+        return catalog_of(self.specs, self.overlays)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)

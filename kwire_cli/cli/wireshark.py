@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     ("kwire wireshark -o kwire.lua", "one file, for Wireshark's folder of Lua plugins"),
     ("kwire wireshark --specs MetadataResponse.json -o kwire.lua", "with a definition of your own"),
-    ("kwire wireshark --kafka 3.9 -o kwire.lua", "with the layouts of Kafka 3.9 where releases differ"),
+    ("kwire wireshark --specs 3.9 -o kwire.lua", "with the layouts of Kafka 3.9 where releases differ"),
 )
 
 

@@ -7,6 +7,7 @@ definitions are created from rows and files at their first use, because most com
 from __future__ import annotations
 
 import os
+import re
 from functools import cache, cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -337,6 +338,20 @@ def catalog(specs: Paths | None = None, kafka: str | None = None, overlays: Path
 
         laid = tuple((str(file), *_stamp(file)) for file in map(overlay_file, _several(overlays)))
     return _cached_catalog(files, kafka, laid)
+
+
+def catalog_of(specs: Sequence[str], overlays: Paths | None = None) -> Catalog:
+    """Return the definitions for the values of --specs, which are files, folders and at most one release ("3.9").
+
+    Raises as `catalog` does, and InputError for several releases.
+    """
+    releases = [text for text in specs if _RELEASE.fullmatch(text) and not os.path.lexists(text)]
+    if len(releases) > 1:
+        raise InputError(f"--specs takes one release, not {' and '.join(releases)}")
+    return catalog([text for text in specs if text not in releases], releases[0] if releases else None, overlays)
+
+
+_RELEASE = re.compile(r"\d+\.\d+(\.\d+)?")
 
 
 def _several(paths: Paths | None) -> list[str | os.PathLike[str]]:

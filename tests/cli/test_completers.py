@@ -58,7 +58,7 @@ def test_there_are_paths_in_most_commands():
         (["decode", "--message", "HeartbeatRequest", "--message-version", ""], ["0", "1", "2", "3", "4"]),
         (["decode", "--api", "ApiVersions", "--message-version", "5"], ["5"]),
         (["decode", "--specs", "tests/cli/definitions", "--message", "Echo"], ["EchoRequest", "EchoResponse"]),
-        (["decode", "--kafka", "9.9", "--api", "heart"], []),
+        (["decode", "--specs", "9.9", "--api", "heart"], []),
         (["encode", "--api", "ListOff"], ["ListOffsets"]),
         (["spec", "show", "HeartbeatRequest", ""], ["0", "1", "2", "3", "4"]),
         (["diff", "MetadataR"], ["MetadataRequest", "MetadataResponse"]),

@@ -11,7 +11,7 @@ from kit.commands import ROOT
 
 from kwire_cli import read_frames
 from kwire_cli.errors import InputError, SpecError
-from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.catalog import catalog, catalog_of
 from kwire_cli.spec.files import read_bundled, specs_folder
 from kwire_cli.spec.model import field_at
 from kwire_cli.view.wireshark.dissector import dissector
@@ -257,7 +257,7 @@ def test_a_lookup_reads_two_files_and_imports_little():
 import json, sys
 opened = []
 sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" and str(given[0]).endswith(".json") else None)
-from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.catalog import catalog, catalog_of
 catalog().message("MetadataResponse")
 print(json.dumps([[name.rpartition("/")[2] for name in opened], sorted(name for name in sys.modules if name.startswith("kwire_cli"))]))
 """  # noqa: E501
@@ -278,3 +278,12 @@ print(sum(isinstance(each, Entry) for each in gc.get_objects()))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert int(done.stdout) <= 4
+
+
+def test_the_values_of_specs_are_files_and_one_release(tmp_path, monkeypatch):
+    assert catalog_of(["3.9"]) is catalog(kafka="3.9")
+    with pytest.raises(InputError, match=r"one release, not 3\.9 and 4\.4"):
+        catalog_of(["3.9", "4.4"])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "3.9").mkdir()
+    assert catalog_of(["3.9"]) is catalog()
