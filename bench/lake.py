@@ -24,7 +24,7 @@ REAL = Path(__file__).resolve().parents[2] / "shared" / "real" / "own"
 SAMPLE = Path(__file__).resolve().parents[1] / "samples" / "captures" / "ipv6.pcap"
 FRAMES, ALL = "export, frames", "export, all tables but bodies"
 BODIES, TSHARK, STATS = "export, bodies", "tshark -T fields to csv", "stats"
-REPORT = "query --report stats"
+REPORT = "query stats"
 START = "start"
 FIELDS = (
     *("frame.number", "frame.time_epoch", "ip.src", "tcp.srcport", "ip.dst", "tcp.dstport", "tcp.stream"),
@@ -76,7 +76,7 @@ class Block:
         self.rows.append(Row("small", TSHARK, *busy(self.tshark, *self.fields(files["small"]))))
         self.export("long", ALL, [long], "frames,costs,names,faults")
         self.rows.append(Row("long", STATS, *busy(self.kwire, "stats", str(long))))
-        self.rows.append(Row("long", REPORT, *busy(self.kwire, "query", str(lake), "--report", "stats")))
+        self.rows.append(Row("long", REPORT, *busy(self.kwire, "query", str(lake), "stats")))
         self.export("pieces", ALL, [self.folder / "pieces"], "frames,costs,names,faults")
         self.export("whole", ALL, [whole], "frames,costs,names,faults")
         if REAL.is_dir():
@@ -122,7 +122,7 @@ class Block:
             "export of frames with 1 kB records, MB a second and core / 150", speed and speed / 150, at_least=1
         )
         stats, report = (find(self.rows, "long", name).best for name in (STATS, REPORT))
-        print_verdict("stats / query --report stats", stats and report and stats / report, at_least=20)
+        print_verdict("stats / query stats", stats and report and stats / report, at_least=20)
         one, many = (find(self.rows, name, ALL).best for name in ("whole", "pieces"))
         print_verdict(f"{pieces} small captures / one with the same bytes", one and many and many / one, at_most=2)
         grown, own = self.work("long", ALL), self.work("small", ALL)

@@ -40,7 +40,7 @@ ROWS = 1000
 """Default number of rows in formats for display. They are limited because the layout of a table needs all rows."""
 EXAMPLES = (
     ('kwire query lake "select api, count(*) from frames group by api"', "how often each api occurs"),
-    ("kwire query lake --report latency", "which apis are slow"),
+    ("kwire query lake latency", "which apis are slow"),
     ("kwire query lake --older-than 30d", "remove old days"),
     ('kwire query lake "select * from faults" --format jsonl', "what could not be read, for programs"),
 )
@@ -56,15 +56,7 @@ class Options(Tables, OnSpark):
     """Options of `kwire query`."""
 
     folder: str = argument(metavar="DIR", shell_complete=complete_file)
-    sql: str | None = argument(metavar="[SQL]", required=False)
-    report: str | None = option(
-        "--report",
-        section="Choose",
-        metavar="NAME",
-        shell_complete=complete_report,
-        help=f"Answer a ready-made question: {', '.join(lake.report_names())}.",
-    )
-
+    sql: str | None = argument(metavar="[SQL|REPORT]", required=False, shell_complete=complete_report)
     compact: bool = flag("--compact", section="Upkeep", help="Put the small files of each table and day together.")
     older_than: str | None = option(
         "--older-than", section="Upkeep", metavar="30d", help="Remove the rows of days that are older than this."
@@ -87,24 +79,27 @@ class Options(Tables, OnSpark):
         super().__post_init__()
         upkeep = [self.compact, self.older_than is not None, self.delete is not None]
         if any(upkeep):
-            if sum(upkeep) > 1 or self.sql is not None or self.report is not None or self.master is not None:
+            if sum(upkeep) > 1 or self.sql is not None or self.master is not None:
                 raise click.UsageError("--compact, --older-than and --delete each stand alone, without a query")
             if self.older_than is not None:
                 days_of(self.older_than)
             return
-        if (self.sql is None) == (self.report is None):
-            raise click.UsageError("give a query in SQL, or a ready-made question with --report")
-        if self.sql is not None and not self.sql.strip():
-            raise click.UsageError("the query is empty: give one in SQL, or a ready-made question with --report")
-        if self.sql is not None and len(self.sql.split()) == 1:
-            names = ", ".join(lake.report_names())
-            raise click.UsageError(f"{self.sql!r} is not SQL; --report answers a ready-made question: {names}")
+        if self.sql is None or not self.sql.strip():
+            raise click.UsageError(f"give a query in SQL, or the name of a report: {', '.join(lake.report_names())}")
+
+    @property
+    def report(self) -> str | None:
+        """The name of the report to answer, which is a single word, or None for SQL."""
+        words = (self.sql or "").split()
+        return words[0] if len(words) == 1 else None
 
 
 @click.command(name="query", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Query the lake in DIR, which `kwire export` wrote, with SQL.
+    """Query the lake in DIR, which `kwire export` wrote, with SQL or a ready-made question.
+
+    REPORT is a ready-made question: check, clients, errors, latency, overhead, stats, topics, upgrade.
 
     DuckDB runs the query in this process; with --master, Spark runs it. docs/tables.md lists the tables and their
     columns. A table that has no rows in DIR is empty, which is no error. --compact, --older-than and --delete change
@@ -185,7 +180,7 @@ def _write(environment: Environment, reader: pa.RecordBatchReader, options: Opti
         except NotImplementedError as error:
             raise _unsupported_value(error) from None
         return Exit.DONE
-    title = "kwire query" if options.report is None else f"kwire query --report {options.report}"
+    title = "kwire query" if options.report is None else f"kwire query {options.report}"
     names = reader.schema.names
     room = len(names)
     if options.report is None and fmt == "table" and environment.width and not options.wide:

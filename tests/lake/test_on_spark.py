@@ -126,7 +126,7 @@ def lake(tmp_path_factory):
 @pytest.mark.parametrize("report", report_names())
 def test_spark_and_duckdb_give_the_same_answer(lake, report):
     """With --master, the same query over the same files; folders of capture points and days as text and dates."""
-    asked = ("query", lake, "--report", report, "--format", "jsonl")
+    asked = ("query", lake, report, "--format", "jsonl")
     done, here = kwire(*asked, "--master", "local[2]"), kwire(*asked)
     assert (done.code, done.out, done.err) == (0, here.out, here.err)
     assert done.out if report != "check" else done.err == "kwire: no rows\n"

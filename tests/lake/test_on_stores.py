@@ -41,7 +41,7 @@ def test_a_lake_on_a_store_is_that_in_a_folder(object_store, here):
     written = keys(object_store, "lake")
     tables = {name.partition("/")[0] for name in written}
     assert tables == {path.name for path in here.iterdir()}
-    asked = [kwire("query", lake, "--report", "clients", "-f", "jsonl") for lake in (object_store.url("lake"), here)]
+    asked = [kwire("query", lake, "clients", "-f", "jsonl") for lake in (object_store.url("lake"), here)]
     assert asked[0] == asked[1]
     assert (asked[0].code, len(asked[0].out) > 10) == (0, True)
 

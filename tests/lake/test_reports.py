@@ -53,7 +53,7 @@ TABLES = frozenset({"frames", "costs"})
 
 def rows(lake, name):
     """The rows that a user gets of a report."""
-    done = kwire("query", lake, "--report", name, "--format", "json")
+    done = kwire("query", lake, name, "--format", "json")
     assert done.code == 0, done.err
     return json.loads(done.out)["tables"]["rows"]
 
@@ -372,7 +372,9 @@ def test_captures_and_request_logs_count_apart(tmp_path):
 
 
 def test_help_names_the_reports():
-    assert f"{', '.join(report_names())}." in " ".join(kwire("query", "--help").out.split())
+    assert f"REPORT is a ready-made question: {', '.join(report_names())}." in " ".join(
+        kwire("query", "--help").out.split()
+    )
 
 
 def test_each_report_says_what_it_answers():
@@ -382,7 +384,7 @@ def test_each_report_says_what_it_answers():
 
 
 def test_an_unknown_report(tmp_path):
-    done = kwire("query", tmp_path, "--report", "latencies")
+    done = kwire("query", tmp_path, "latencies")
     assert done.code == 2
     assert "there is no report 'latencies'" in done.err
     assert ", ".join(report_names()) in done.err
@@ -407,6 +409,6 @@ def test_libraries_take_no_others_into_a_command(tmp_path):
         "atexit.register(lambda: print({'cffi', 'pandas', 'pyarrow'} & {*sys.modules})); main()"
     )
     capture = str(ROOT / "samples" / "captures" / "ipv6.pcap")
-    for arguments in (["export", capture, "-o", "lake"], ["query", "lake", "--report", "topics"]):
+    for arguments in (["export", capture, "-o", "lake"], ["query", "lake", "topics"]):
         done = subprocess.run([sys.executable, "-c", code, *arguments], check=True, cwd=tmp_path, capture_output=True)
         assert done.stdout.decode().splitlines()[-1] == "{'pyarrow'}"
