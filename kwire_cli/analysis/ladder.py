@@ -64,8 +64,7 @@ class _End(NamedTuple):
 class Ladder(Traffic):
     """A fold over the requests and responses about some groups or transactions, or over all frames.
 
-    `takes` returns whether a line of a capture is chosen. Without it, all lines are chosen. If no groups or
-    transactions are given, `about` ("groups" or "transactions") chooses the frames that name any. `most` is the maximum
+    `takes` returns whether a line of a capture is chosen. Without it, all lines are chosen. `most` is the maximum
     number of arrows, or None for all.
     """
 
@@ -77,15 +76,13 @@ class Ladder(Traffic):
         *,
         most: int | None = MOST_ARROWS,
         takes: Callable[[Captured], bool] | None = None,
-        about: str = "",
     ) -> None:
         super().__init__(redaction, queries_in("sequence"))
         self._groups = frozenset(groups)
         self._transactional_ids = frozenset(transactional_ids)
         self._most = most
         self._takes_line = takes
-        self._about = about
-        self._chosen: list[int] | None = None if takes is None and not (groups or transactional_ids or about) else []
+        self._chosen: list[int] | None = None if takes is None and not (groups or transactional_ids) else []
 
     def begin(self, opened: Opened) -> int:
         """Add all frames of a large capture at once if all frames are chosen."""
@@ -108,14 +105,12 @@ class Ladder(Traffic):
     def _chooses(self, subject: Captured | Exchange) -> bool:
         if isinstance(subject, Captured) and self._takes_line is not None and not self._takes_line(subject):
             return False
-        if self._groups or self._transactional_ids:
-            return not (
-                self._groups.isdisjoint(_groups_of(subject))
-                and self._transactional_ids.isdisjoint(_transactions_of(subject))
-            )
-        if self._about == "groups":
-            return bool(_groups_of(subject))
-        return not self._about or bool(_transactions_of(subject))
+        if not self._groups and not self._transactional_ids:
+            return True
+        return not (
+            self._groups.isdisjoint(_groups_of(subject))
+            and self._transactional_ids.isdisjoint(_transactions_of(subject))
+        )
 
     def answer(self, nothing: str = "") -> Answer:
         """Return the ladder, and its arrows as a table for programs. Without arrows, return the note `nothing`."""

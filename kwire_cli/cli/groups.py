@@ -1,7 +1,6 @@
 """`kwire groups`: joins and leaves of group members with their causes, rebalances and assignments.
 
-Formats that draw a ladder use a `Ladder` of the calls of groups. Other formats use the events of a `Groups` analysis,
-which also reads the logs of coordinators.
+They come from the calls of traffic, or from the logs of coordinators. `kwire sequence --group` draws the calls.
 """
 
 from __future__ import annotations
@@ -12,14 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.analysis.groups.groups import Groups
-from kwire_cli.analysis.ladder import Ladder
-from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.on_spark import OnSpark
-from kwire_cli.cli.options import LadderReport, OfGroups
-from kwire_cli.cli.questions import Asking, ask, ask_with_spark, refuse_missing, without_calls
-from kwire_cli.cli.typed_options import refuse, takes
+from kwire_cli.cli.options import OfGroups
+from kwire_cli.cli.questions import Asking, ask, ask_with_spark, refuse_missing
+from kwire_cli.cli.typed_options import takes
 from kwire_cli.message.redaction import Redaction
 
 if TYPE_CHECKING:
@@ -33,7 +30,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(OfGroups, LadderReport, Asking, OnSpark):
+class Options(OfGroups, Asking, OnSpark):
     """Options of `kwire groups`."""
 
 
@@ -46,13 +43,6 @@ def command(environment: Environment, options: Options) -> Exit:
     for standard input. It may have classic, consumer (KIP-848), share and streams groups. With --master, tasks of
     Spark read each input by itself.
     """
-    if options.draws(environment):
-        refuse(options, ("master",), "has no ladder: leave out --format text")
-        ladder = Ladder(Redaction(options.catalog), options.group, about="groups")
-        with environment.answering():
-            ask(environment, options, ladder, takes=TRAFFIC, connections=True)
-            nothing = without_calls(options.source, {"--group": options.group})
-            return emit(environment, ladder.answer(nothing), options)
     with environment.answering():
         if options.master is not None:
             answer = ask_with_spark(environment, options, Groups, names=options.group)

@@ -481,19 +481,3 @@ class Tables(Report):
     def cuts_tables(self) -> bool:
         """Return whether the command itself limits tables to --top rows, if there is no --sort."""
         return False
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class LadderReport(Tables):
-    """Options of commands whose answers have a ladder: --format text draws it."""
-
-    def draws(self, environment: Environment) -> bool:
-        """Return whether the format shows only the ladder."""
-        return self.format_for(environment) in {"text", "svg"}
-
-    fmt: str | None = option(
-        "--format",
-        "-f",
-        type=click.Choice(("text", *REPORT_FORMATS)),
-        help="Set the output format.  [default: by the suffix of -o, and the place]",
-    )

@@ -17,7 +17,7 @@ from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit, refuse_place
 from kwire_cli.cli.inputs import FITS
-from kwire_cli.cli.options import Choosing, LadderReport, OfGroups, OfTransactions
+from kwire_cli.cli.options import REPORT_FORMATS, Choosing, OfGroups, OfTransactions
 from kwire_cli.cli.questions import Asking, ask, without_calls
 from kwire_cli.cli.typed_options import option, takes
 from kwire_cli.message.redaction import Redaction
@@ -33,11 +33,18 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Choosing, OfGroups, OfTransactions, LadderReport, Asking):
+class Options(Choosing, OfGroups, OfTransactions, Asking):
     """Options of `kwire sequence`."""
 
     PIPED: ClassVar[str] = "text"
 
+    fmt: str | None = option(
+        "--format",
+        "-f",
+        section="Output",
+        type=click.Choice(("text", *REPORT_FORMATS)),
+        help="Set the output format; text and svg draw.  [default: by the suffix of -o, and the place]",
+    )
     top: int | None = option(
         "--top",
         type=click.IntRange(min=0),

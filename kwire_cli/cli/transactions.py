@@ -1,7 +1,6 @@
 """`kwire transactions`: a timeline of each transactional id in traffic or in log directories.
 
-Formats that draw a ladder use a `Ladder` of the calls of transactions. Other formats use a `Transactions` analysis,
-which also reads log directories.
+`kwire sequence --transactional-id` draws the calls.
 """
 
 from __future__ import annotations
@@ -11,15 +10,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kwire_cli.analysis.ladder import Ladder
-from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.on_spark import OnSpark
-from kwire_cli.cli.options import LadderReport, OfTransactions
-from kwire_cli.cli.questions import Asking, ask, ask_with_spark, refuse_missing, without_calls
-from kwire_cli.cli.typed_options import Printing, flag, refuse, takes
+from kwire_cli.cli.options import OfTransactions
+from kwire_cli.cli.questions import Asking, ask, ask_with_spark, refuse_missing
+from kwire_cli.cli.typed_options import Printing, flag, takes
 from kwire_cli.message.redaction import Redaction
 
 if TYPE_CHECKING:
@@ -42,7 +39,7 @@ class Open(Printing):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(OfTransactions, Open, LadderReport, Asking, OnSpark):
+class Options(OfTransactions, Open, Asking, OnSpark):
     """Options of `kwire transactions`."""
 
 
@@ -54,14 +51,6 @@ def command(environment: Environment, options: Options) -> Exit:
     INPUT is captures, brokers' request logs or log directories, several of one kind counted together, or - for
     standard input. With --master, tasks of Spark read each input by itself.
     """
-    if options.draws(environment):
-        refuse(options, ("master",), "has no ladder: leave out --format text")
-        refuse(options, ("open",), "chooses rows, and a ladder has calls; --transactional-id chooses calls")
-        ladder = Ladder(Redaction(options.catalog), (), options.transactional_id, about="transactions")
-        with environment.answering():
-            ask(environment, options, ladder, takes=TRAFFIC, connections=True)
-            nothing = without_calls(options.source, {"--transactional-id": options.transactional_id})
-            return emit(environment, ladder.answer(nothing), options)
     with environment.answering():
         if options.master is not None:
             ids = options.transactional_id

@@ -76,7 +76,6 @@ def _without_file(row):
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("groups", CAPTURES[0], "-f", "text", *MASTER), "--master has no ladder"),
         (("stats", CAPTURES[0], "--filter", "size > 1", *MASTER), "does not go with --master"),
         (("diagnose", CAPTURES[0], "--conf", "spark.ui.enabled=false"), "--conf is for Spark: add --master URL"),
         (("diagnose", "-", *MASTER), "a task can't read a pipe"),

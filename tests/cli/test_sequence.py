@@ -1,6 +1,5 @@
 """`kwire sequence`: which calls are chosen, of captures and request logs, in every format."""
 
-import pytest
 from kit.commands import ROOT, kwire
 from kit.views import data_of
 
@@ -31,22 +30,3 @@ def test_a_picture_is_not_for_a_terminal():
     done = kwire("sequence", GROUP, "-f", "svg", terminal=True)
     assert done.code == 2
     assert "write it to a file with -o chart.svg" in done.err
-
-
-@pytest.mark.parametrize(
-    ("command", "name", "label"),
-    [
-        ("groups", "rebalancing.pcap", "JoinGroup v7 -> generation 1, leader of 1"),
-        ("transactions", "hanging-transaction.pcap", "EndTxn"),
-    ],
-)
-def test_groups_and_transactions_are_ladders_too(command, name, label, tmp_path):
-    path = ROOT / "samples" / "incidents" / name
-    done = kwire(command, path, "--format", "text")
-    assert done.code == 0
-    assert label in done.out
-    assert "Metadata" not in done.out  # which is about neither
-    picture = tmp_path / "ladder.svg"
-    assert kwire(command, path, "-o", picture).code == 0
-    assert picture.read_text("utf-8").startswith("<svg ")
-    assert '"table":"events"' in kwire(command, path).out  # elsewhere the tables stay
