@@ -22,8 +22,8 @@ CORRUPT = FindingKind(
     "CORRUPT_LOG",
     "error",
     "A log has bytes that Kafka's readers refuse.",
-    "The checksum of a batch does not match its bytes, or bytes between batches are no batch. Kafka stops at such a "
-    "place: consumers get CORRUPT_MESSAGE, and followers stop fetching.",
+    "The checksum of a batch does not match its bytes, or the bytes between two batches are not a valid batch. Kafka "
+    "stops at such a place: consumers get CORRUPT_MESSAGE, and followers stop fetching.",
     "Compare the partition with another replica (kwire diff A B), and let the broker fetch it again from there. kwire "
     "dump --verify checks indexes and snapshots too.",
     rank=5,
