@@ -65,8 +65,8 @@ def shop(folder):
     return folder
 
 
-BLOCK = re.compile(r"```console\n\$ (?P<command>.*?)\n(?P<output>.*?)```\n", re.DOTALL)
-"""A command on a page of the documentation, and what it prints."""
+BLOCK = re.compile(r"^\$ (?P<command>.*)\n(?P<output>(?:(?!\$ |```).*\n)*)", re.MULTILINE)
+"""A command on a page of the documentation, and what it prints up to the next command or the end of the block."""
 LOOP = re.compile(r"for (\w+) in (.*?); do (.*); done")
 
 
@@ -181,7 +181,7 @@ def printed_anew(text, run=shell, only=""):
 
     def anew(block):
         command = block["command"]
-        return f"```console\n$ {command}\n{run(command)}```\n" if f"{command} ".startswith(only) else block[0]
+        return f"$ {command}\n{run(command)}" if f"{command} ".startswith(only) else block[0]
 
     return BLOCK.sub(anew, text)
 
