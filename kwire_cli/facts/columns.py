@@ -119,7 +119,7 @@ FRAMES: tuple[Column, ...] = (
     Column(
         "src",
         "word",
-        "the address of the sender, `host:port`; in a filter, `==` also takes the host alone",
+        "the address of the sender, `host:port`; in a filter, `==` also takes a host without a port",
         lambda line: line.src,
         lambda half: half.exchange.broker if half.is_response else half.exchange.client,
         form="end",
@@ -215,7 +215,7 @@ FRAMES: tuple[Column, ...] = (
     Column(
         "client_id",
         "word",
-        "the client id of the request; a response has that of its request",
+        "the client id of the request; a response has the client id of its request",
         lambda line: line.client_id,
         lambda half: half.exchange.client_id,
         null="none",
@@ -241,7 +241,7 @@ FRAMES: tuple[Column, ...] = (
     Column(
         "topics",
         "texts",
-        "the topics that the frame is about, with those of its fetch session: names, or ids without a known name",
+        "the topics that the frame is about, with the topics of its fetch session: names, or ids without a known name",
         lambda line: line.topics,
         lambda half: half.exchange.topics,
         also=("topic",),
@@ -276,7 +276,7 @@ FRAMES: tuple[Column, ...] = (
         "flag",
         "whether the broker may have held the response back on purpose: its api waits (Fetch, ShareFetch, JoinGroup, "
         "SyncGroup, FetchSnapshot), or the request was sent before the response to such a request of the connection, "
-        "since a broker takes the requests of a connection one after the other",
+        "since a broker handles one request of a connection at a time",
         lambda line: line.seen.delayed if line.request else None,
         lambda half: half.exchange.delayed if half.is_response else None,
         null="no request",
@@ -328,8 +328,8 @@ FRAMES: tuple[Column, ...] = (
     Column(
         "anomalies",
         "texts",
-        "the codes of anomalies in the frame's own fields ([anomalies](model.md#anomalies-and-gaps)); those of its "
-        "batches are in `faults`",
+        "the codes of anomalies in the frame's own fields ([anomalies](model.md#anomalies-and-gaps)); anomalies of "
+        "its batches are in `faults`",
         lambda line: line.anomalies,
         lambda _: [],
         form="name",
@@ -448,7 +448,7 @@ IN_MEMORY: tuple[Column, ...] = (
     Column(
         "expects_answer",
         "flag",
-        "whether a request has a response: a Produce request with acks=0 has none",
+        "whether a request has a response: a Produce request with acks=0 has no response",
         lambda line: line.wants_response if line.seen.kind == "request" else None,
         lambda half: half.exchange.response is not None if not half.is_response else None,
     ),
@@ -472,7 +472,7 @@ IN_MEMORY: tuple[Column, ...] = (
     Column(
         "request_groups",
         "texts",
-        "the groups that a request names in any field; a response has those of its request",
+        "the groups that a request names in any field; a response has the groups of its request",
         groups_of,
         lambda half: groups_named(half.exchange.api_key, half.exchange.request),
         also=("group",),

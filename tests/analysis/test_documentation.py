@@ -1,10 +1,14 @@
-"""docs/stats.md on clients: it names every verdict and fault."""
+"""docs/stats.md on clients names every verdict and fault; docs/tables.md has the columns of replayed tables."""
 
 import re
 
 from kit.commands import ROOT
 
 from kwire_cli.analysis.clients import VERDICTS
+from kwire_cli.analysis.groups import tables as groups
+from kwire_cli.analysis.transactions import tables as transactions
+from kwire_cli.facts.bodies import duckdb_type
+from kwire_cli.facts.buffers import PLACE
 
 PAGE = ROOT / "docs" / "stats.md"
 
@@ -15,3 +19,30 @@ def test_every_verdict_and_fault_is_named():
     faults = re.findall(r'LineFault\([^,]*,\s*"([A-Z_]+)"', source)
     assert len({*faults}) == 4
     assert [name for name in (*VERDICTS, *faults) if f"`{name}`" not in text] == []
+
+
+def type_name(kind):
+    """Return the name of a type on the page."""
+    if kind == PLACE:
+        return "place"
+    if kind == [PLACE]:
+        return "place[]"
+    return duckdb_type(kind).replace('"', "")
+
+
+def test_the_page_has_the_columns_of_replayed_tables(updating):
+    """A line after the text of each table."""
+    page = ROOT / "docs" / "tables.md"
+    text = page.read_text("utf-8")
+    now = text
+    for table, columns in (*groups.TABLES.items(), *transactions.TABLES.items()):
+        texts = [f"`{name}` {type_name(kind)}: {meaning}" for name, kind, meaning in columns]
+        line = f"  Columns: {'; '.join(texts)}."
+        now, found = re.subn(
+            rf"(?ms)(^- `{table}`: .*?\n)  Columns:.*?$", lambda m, line=line: m[1] + line, now, count=1
+        )
+        assert found
+    if updating:
+        page.write_text(now, "utf-8")
+    else:
+        assert now == text

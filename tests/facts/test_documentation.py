@@ -6,7 +6,7 @@ from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES
 
 SPELLED = {"TIMESTAMPTZ": "TIMESTAMP WITH TIME ZONE"}
 KEYS = (
-    "| `unit` | VARCHAR | no | the file that the row is of, or `point: NAME` for what a capture point ends with |",
+    "| `unit` | VARCHAR | no | the file of the row, or `point: NAME` for the state of a capture point |",
     "| `run` | VARCHAR | no | the run that wrote the row |",
 )
 PLACES = (
@@ -19,5 +19,6 @@ def test_the_table_of_columns(updating):
     rows = ["| column | type | null | meaning |", "| --- | --- | --- | --- |", *KEYS]
     for column in FRAMES:
         kind = DUCKDB_TYPES[column.type]
-        rows.append(f"| `{column.name}` | {SPELLED.get(kind, kind)} | {column.null or 'no'} | {column.meaning} |")
+        also = "; also " + ", ".join(f"`{name}`" for name in column.also) if column.also else ""
+        rows.append(f"| `{column.name}` | {SPELLED.get(kind, kind)} | {column.null or 'no'} | {column.meaning}{also} |")
     hold_table(ROOT / "docs" / "tables.md", "frames", [*rows, *PLACES], updating)

@@ -60,7 +60,7 @@ MEANING = {
     Kind.RECORD_KEY: "the key of a record",
     Kind.RECORD_VALUE: "the value of a record",
     Kind.RECORD_HEADER: "the keys and values of a record's headers",
-    Kind.COMPRESSED: "the records of a compressed batch, as they are on the wire; what they consist of is shown beside "
+    Kind.COMPRESSED: "the records of a compressed batch, as they are on the wire; their contents are shown after "
     "the total",
     Kind.FRAME_SIZE: "the size before each request and response",
     Kind.MESSAGE_HEADER: "the header of a request or response: api, version, correlation id, client id, tags",
@@ -72,17 +72,17 @@ MEANING = {
     Kind.UNKNOWN_TAG: "the bytes of a tagged field that the layout does not know",
     Kind.BATCH_HEADER: "the header of a record batch without its checksum; of formats v0 and v1, the message around "
     "compressed messages",
-    Kind.RECORD_FRAMING: "what stands around a record: sizes, attributes, timestamps, offsets, lengths of key, "
+    Kind.RECORD_FRAMING: "the bytes around a record: sizes, attributes, timestamps, offsets, lengths of key, "
     "value and "
     "headers, how many headers",
     Kind.CHECKSUM: "the checksum of a batch or message",
-    Kind.TLS: "TLS that was decrypted: handshakes, and what stands around the data in records (headers, nonces, "
+    Kind.TLS: "TLS that was decrypted: handshakes, and the bytes around the data in records (headers, nonces, "
     "authentication tags, padding)",
     Kind.GUESS: "a body of a version that no definition has, and in a capture a response whose request is missing",
     Kind.GAP: "bytes that could not be decoded, or in which nothing was recognised",
     Kind.LOST: "bytes of a connection that the capture does not have",
-    Kind.PADDING: "zeros behind the last batch of a segment",
-    Kind.SASL_TOKEN: "frames that hold nothing but a SASL token",
+    Kind.PADDING: "zeros after the last batch of a segment",
+    Kind.SASL_TOKEN: "frames that hold only a SASL token",
     Kind.NOT_KAFKA: "bytes of another protocol, such as HTTP, or TLS that was not decrypted",
 }
 """docs/costs.md is made from this table."""

@@ -54,7 +54,7 @@ LIMITS = (
         "batches of a Produce request",
         ("max.request.size",),
         1048576,
-        "all batches of a Produce request as they are sent; one batch alone may be larger",
+        "all batches of a Produce request as they are sent; a single batch may be larger",
         hard=False,
     ),
     Limit(

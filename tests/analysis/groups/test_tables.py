@@ -7,8 +7,6 @@ import kwire_cli as kwire
 from kwire_cli.analysis.calls import TableFold
 from kwire_cli.analysis.groups.tables import TABLES
 from kwire_cli.analysis.replays import REPLAYED
-from kwire_cli.facts.bodies import duckdb_type
-from kwire_cli.facts.buffers import PLACE
 from kwire_cli.message.redaction import Redaction
 
 SAMPLES = ROOT / "samples"
@@ -69,14 +67,3 @@ def test_names_of_partitions():
 def test_an_input_without_groups_has_empty_tables():
     with kwire.tables(SAMPLES / "incidents" / "sasl.pcap") as tables:
         assert [tables.sql(f"select 1 from {table}").fetchall() for table in TABLES] == [[]] * len(TABLES)
-
-
-def test_every_table_and_column_is_documented():
-    page = (ROOT / "docs" / "tables.md").read_text("utf-8")
-    for table, columns in TABLES.items():
-        section = page.partition(f"\n### {table}\n")[2].partition("\n#")[0]
-        rows = [line for line in section.splitlines() if line.startswith("| `")]
-        kinds = ["place" if kind == PLACE else duckdb_type(kind).replace('"', "") for _, kind, _ in columns]
-        assert rows == [
-            f"| `{name}` | {kind} | {meaning} |" for (name, _, meaning), kind in zip(columns, kinds, strict=True)
-        ]

@@ -3,12 +3,10 @@
 import re
 from typing import get_args
 
-import pytest
-from kit.commands import EVERYWHERE, ROOT, hold_table
+from kit.commands import EVERYWHERE, ROOT
 
 from kwire_cli.analysis.diagnosis.batches import Batches
 from kwire_cli.analysis.transactions.model import What
-from kwire_cli.analysis.transactions.tables import TABLES
 from kwire_cli.analysis.transactions.transactions import EVENTS, HELD_BACK, TRANSACTIONS
 from kwire_cli.cli.transactions import command
 from kwire_cli.questions.rule_files import rules
@@ -35,15 +33,6 @@ def test_the_page_names_all_columns_events_and_findings():
     }
     codes |= of_producers & {rule.code for rule in rules()}
     assert {*columns, *codes, *get_args(What)} - named == set()
-
-
-@pytest.mark.parametrize("table", TABLES)
-def test_the_page_has_the_columns_of_tables(table, updating):
-    rows = ["| column | type | meaning |", "| --- | --- | --- |"]
-    for name, kind, meaning in TABLES[table]:
-        text = "PLACE[]" if isinstance(kind, list) else "PLACE" if isinstance(kind, dict) else kind
-        rows.append(f"| `{name}` | {text} | {meaning} |")
-    hold_table(PAGE, table, rows, updating)
 
 
 def test_every_option_is_on_the_page():
