@@ -5,9 +5,9 @@ builds it; a warning is an error.
 from pathlib import Path
 
 SECTIONS = {
-    "Start here": ["/README", "cookbook", "commands", "input", "install"],
+    "Start here": ["/README", "cookbook", "commands", "input"],
     "Ask": ["findings", "groups", "stats"],
-    "On the wire": ["captures", "filter", "tls", "output", "wireshark"],
+    "On the wire": ["captures", "filter", "output", "wireshark"],
     "On disk": ["dump", "schemas", "tables", "lake"],
     "Understand a message": ["explain", "model", "specs"],
     "Costs and changes": ["costs", "diff", "changes"],
@@ -17,7 +17,6 @@ SECTIONS = {
     "How kwire is made": [
         "architecture",
         "evidence/speed",
-        "evidence/peers",
         "evidence/conformance",
         "/CONTRIBUTING",
         "/CHANGELOG",

@@ -304,7 +304,7 @@ def test_the_declared_dependencies_are_those_that_are_imported():
 
 
 def test_the_page_on_installing_has_each_extra_with_its_libraries():
-    page = (ROOT / "docs" / "install.md").read_text("utf-8")
+    page = (ROOT / "docs" / "index.md").read_text("utf-8")
     rows = re.findall(r"^\| `(\w+)` \| .* \| (.*?) \|$", page, re.MULTILINE)
     extras = PROJECT["optional-dependencies"]
     assert {*dict(rows)} == {*extras}

@@ -74,7 +74,7 @@ def reviewed(folder, **variables):
     return done.returncode, done.stdout, files["GITHUB_STEP_SUMMARY"].read_text("utf-8"), outputs
 
 
-def test_the_action_reviews_a_pull_request_as_the_page_says(repository, updating):
+def test_the_action_reviews_a_pull_request_as_the_page_says(repository):
     code, out, summary, outputs = reviewed(repository, KWIRE_DEFINITIONS="specs", KWIRE_TRAFFIC="traffic.pcap\n")
     assert (code, outputs["breaks"], outputs["errors"]) == (1, "1", "0")
     [line] = out.splitlines()
@@ -84,9 +84,8 @@ def test_the_action_reviews_a_pull_request_as_the_page_says(repository, updating
         assert [result["ruleId"] for result in run["results"]] == results
     page, told = PAGE.read_text("utf-8"), REVISION.sub("1fb284bb0ad2", summary.strip()) + "\n"
     assert told != summary
-    if updating:
-        PAGE.write_text(SUMMARY.sub(lambda _: told, page), "utf-8")
-    assert SUMMARY.search(PAGE.read_text("utf-8"))[0] == told
+    parts = SUMMARY.search(page)[0].strip().split("\n\n")
+    assert [part for part in parts if f"{part}\n" not in told] == []
 
 
 @pytest.mark.slow

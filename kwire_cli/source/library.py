@@ -61,7 +61,7 @@ def read_frames(
         specs: Files or folders of further message definitions. They replace definitions of the same name.
         kafka: The Kafka release whose layouts are used if releases differ under one version number.
         overlays: Files or names of overlays, which are applied to the definitions in this order.
-        tls_keylog: Paths of key logs, for TLS in a capture (docs/tls.md).
+        tls_keylog: Paths of key logs, for TLS in a capture (docs/captures.md).
         serdes: The formats of keys and values of records.
 
     """

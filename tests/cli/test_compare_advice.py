@@ -1,4 +1,4 @@
-"""Advice from the command line: the overlay that it writes, what compare says of that, and the pages that show both."""
+"""Advice from the command line: the overlay that it writes, what compare says of that, and the page on overlays."""
 
 import json
 
@@ -6,12 +6,10 @@ import pytest
 from kit.captures import SAMPLES
 from kit.commands import ROOT, json_of, kwire, refusal_of, shell
 
-from kwire_cli.analysis.costs.extremes import widths
 from kwire_cli.spec.overlay import FIELD_KEYS
 
 SMALL = SAMPLES / "captures" / "sarama-0.8.2.0-3.9.2.pcapng"
 LOGS = [SAMPLES / "segments", SAMPLES / "logs"]
-PAGES = [ROOT / "docs" / "specs.md", ROOT / "docs" / "costs.md"]
 
 
 def advise(*words, **streams):
@@ -88,11 +86,6 @@ def test_bodies_and_frames_are_advised_on():
     assert advise("--api", "Metadata", "--message-version", 13, frame)["facts"]["messages"] == 1
 
 
-def test_the_pages_name_everything():
-    specs, advise = (page.read_text("utf-8") for page in PAGES)
+def test_the_page_on_overlays_names_every_key():
+    specs = (ROOT / "docs" / "specs.md").read_text("utf-8")
     assert all(f"`{key}`" in specs for key in FIELD_KEYS)
-    for size in range(1, 5):
-        packed, upacked = (
-            [row for row in widths("int32", name) if row[2] == size] for name in ("packed32", "upacked32")
-        )
-        assert f"| {size} | {packed[0][0]} to {packed[-1][1]} | {upacked[0][0]} to {upacked[-1][1]} |" in advise

@@ -16,10 +16,7 @@ DOCS = ROOT / "docs"
 
 @pytest.mark.parametrize(
     "page",
-    [
-        "tls",
-        *(slow(page) for page in ("diff", "explain", "groups", "stats")),
-    ],
+    [slow(page) for page in ("diff", "explain", "groups", "stats")],
 )
 def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     monkeypatch.chdir(ROOT)

@@ -30,15 +30,11 @@ def test_the_page_reads_the_lake_that_export_wrote(monkeypatch, capsys, updating
     monkeypatch.chdir(tmp_path)
     (tmp_path / "samples").symlink_to(PAGE.parents[1] / "samples")
     assert kwire(*shlex.split(command)).code == 0
-    programs = re.findall(r"```python\n([^`]*?)```\n\n```\n(.*?)```", text, re.DOTALL)
-    assert len(programs) == 2
-    for program, shown in programs:
-        here = program.replace('"lake"', f'"{tmp_path}/lake"')  # Java has another working directory
-        here = here.replace('"samples', f'"{tmp_path}/samples')
-        exec(here, {})  # the session that there is already is the one that the program gets
-        printed = capsys.readouterr().out.strip("\n") + "\n"
-        if updating:
-            text = text.replace(f"{program}```\n\n```\n{shown}```", f"{program}```\n\n```\n{printed}```")
-            PAGE.write_text(text, "utf-8")
-        else:
-            assert printed == shown
+    [(program, shown)] = re.findall(r"```python\n([^`]*?)```\n\n```\n(.*?)```", text, re.DOTALL)
+    exec(program.replace('"lake"', f'"{tmp_path}/lake"'), {})  # in this session; Java has another working directory
+    printed = capsys.readouterr().out.strip("\n") + "\n"
+    if updating:
+        text = text.replace(f"{program}```\n\n```\n{shown}```", f"{program}```\n\n```\n{printed}```")
+        PAGE.write_text(text, "utf-8")
+    else:
+        assert printed == shown
