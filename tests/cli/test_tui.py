@@ -48,7 +48,7 @@ def test_the_page(updating, monkeypatch):
 
     def with_keys(text):
         rows = [f"| `{key}` | {name} | {meaning} |\n" for key, name, meaning in key_rows()]
-        table = f"| key | name | what it does |\n|---|---|---|\n{''.join(rows)}"
+        table = f"| key | name | effect |\n|---|---|---|\n{''.join(rows)}"
         return re.sub(r"(?<=<!-- keys -->\n).*(?=<!-- end of keys -->)", lambda _: table, text, flags=re.DOTALL)
 
     assert (MOST_NODES, MOST_BYTES, PIECE) == (20_000, 256 << 10, 1 << 20)  # as the page says
