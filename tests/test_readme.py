@@ -43,7 +43,7 @@ def test_commands_print_what_the_readme_says(updating, monkeypatch, tmp_path):
 def test_what_one_has_leads_to_commands_that_run(monkeypatch, tmp_path):
     monkeypatch.chdir(shop(tmp_path))
     commands = re.findall(r"^\| .*? \| `(kwire .*?)` \|", README.read_text("utf-8"), re.MULTILINE)
-    assert len(commands) == 7
+    assert len(commands) == 6
     for command in commands:
         assert "[exit" not in seen(command), command
 
@@ -62,7 +62,7 @@ def test_the_picture_asks_nothing_of_the_network():
 
 
 def test_the_readme_is_short():
-    assert len(README.read_text("utf-8").splitlines()) <= 200
+    assert len(README.read_text("utf-8").splitlines()) <= 150
 
 
 @pytest.mark.parametrize(

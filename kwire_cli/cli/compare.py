@@ -7,6 +7,7 @@ encodings and tags instead, and `--histogram` counts the values of a field.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
@@ -17,7 +18,7 @@ from kwire_cli.analysis.costs.advice_answer import advice_answer
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.compare_advice import ADVICE_OPTIONS, AdviceOptions, advice_on, histogram_of
 from kwire_cli.cli.compare_messages import MESSAGE_OPTIONS, MessageForms, messages_compared, values_compared
-from kwire_cli.cli.compare_proposal import KIP, PROPOSAL_OPTIONS, ProposalOptions, prices_of
+from kwire_cli.cli.compare_proposal import KIP, PROPOSAL_OPTIONS, ProposalOptions, prices_of, proposals_of
 from kwire_cli.cli.compare_records import RECORD_OPTIONS, RecordOptions, records_compared
 from kwire_cli.cli.completers import complete_field_paths, complete_file
 from kwire_cli.cli.emit import emit
@@ -25,7 +26,7 @@ from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, reading_of, refuse_unfit
 from kwire_cli.cli.options import REPORT_FORMATS, Tables
 from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, without_credentials
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import READABLE, open_inputs
 
@@ -40,7 +41,7 @@ EXAMPLES = (
     ("kwire compare -m FetchRequest --partitions 10 --versions 11-13", "three versions of a request"),
     ("kwire compare incident.pcap --filter 'api == Fetch' --flexible", "what KIP-482 costs in it"),
     ("kwire compare orders-0 --codec none --batch as-is --headers-as none", "a segment's records"),
-    ("kwire compare incident.pcap --proposal client-zone.json -f kip", "what a proposal costs in it"),
+    ("kwire compare FetchRequest 'clientZone: string, nullable' incident.pcap", "what a new field costs in it"),
     ("kwire compare incident.pcap --advise --top 3", "what would save bytes"),
 )
 _TAKES = (READABLE | {Kind.JSON}) - {Kind.REQUEST_LOG, Kind.LOG_FILE}
@@ -78,24 +79,25 @@ class Options(MessageForms, RecordOptions, AdviceOptions, ProposalOptions, Table
 @click.command(name="compare", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Compare what messages cost in other versions and encodings, or records in other formats and codecs.
+    """Compare what messages or records cost in other versions, encodings, formats.
 
-    INPUT is bytes in the forms of decode, captures, segments, folders of segments, or batches as JSON; without INPUT,
-    values are generated. With an option for records, the records in captures and messages are compared.
+    INPUT is bytes in the forms of decode, captures, segments, folders of segments, or batches as JSON; without it,
+    values are generated. Options for records compare records, and a message and 'PATH: TYPE' price a new field.
     """
-    if options.fmt == KIP and not options.proposals:
-        raise click.UsageError("--format kip is for proposals, and there is no --proposal")
+    proposals, sources = proposals_of(options, options.source)
+    if options.fmt == KIP and not proposals:
+        raise click.UsageError("--format kip is for proposals, and there is none: give --proposal, or a new field")
     with environment.answering():
-        if options.proposals:
+        if proposals:
             others = (*MESSAGE_OPTIONS, *RECORD_OPTIONS, *ADVICE_OPTIONS, "as_topic", "advise", "histogram")
-            refuse(options, others, "does not go with --proposal")
-            prices = prices_of(environment, options, options.source)
+            refuse(options, others, "does not go with a proposal")
+            prices = prices_of(environment, options, proposals, sources)
             if options.fmt == KIP:
-                for line in prices.kip_lines():
+                for line in prices.kip_lines(_typed_again(options)):
                     environment.write(line)
                 return Exit.DONE
             return emit(environment, prices.answer(), options)
-        refuse(options, PROPOSAL_OPTIONS, "needs --proposal")
+        refuse(options, PROPOSAL_OPTIONS, "needs a proposal")
         if options.advise:
             refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS, "histogram"), "does not go with --advise")
             return emit(environment, advice_answer(advice_on(environment, options, options.source)), options)
@@ -105,6 +107,16 @@ def command(environment: Environment, options: Options) -> int:
             return emit(environment, histogram_of(environment, options, options.histogram, options.source), options)
         refuse(options, ("as_topic",), "needs --advise or --histogram")
         return emit(environment, _compare(environment, options, options.source), options)
+
+
+def _typed_again(options: Options) -> str:
+    """Return the command for the text of a proposal, as it can be typed again."""
+    words = ["kwire", "compare", *map(without_credentials, options.source)]
+    for name, values in (("--proposal", options.proposals), ("--assume", options.assumed)):
+        words += chain.from_iterable((name, value) for value in values)
+    words += ["--filter", options.filter] if options.filter else []
+    words += ["--frames", options.frames] if options.frames else []
+    return shlex.join([*words, "-f", KIP])
 
 
 def _compare(environment: Environment, options: Options, sources: tuple[str, ...]) -> Answer:

@@ -1,4 +1,4 @@
-"""`kwire compare --proposal`: the cost of a proposed definition for captured messages.
+"""`kwire compare --proposal`: the cost of a proposed definition, or of a new field, for captured messages.
 
 Each frame of the inputs is encoded with the current and with the proposed definition. --assume gives the values of new
 fields, which captured messages lack.
@@ -6,6 +6,7 @@ fields, which captured messages lack.
 
 from __future__ import annotations
 
+import string
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,9 +21,14 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
+from kwire_cli.spec.field_text import is_field_text, overlay_of_field
+from kwire_cli.stores import exists
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.spec.overlay import Overlay
 
 KIP = "kip"
 """The format of a paragraph and a table for a KIP."""
@@ -53,14 +59,25 @@ class ProposalOptions(Captures, Choosing, Messages, Definitions):
     )
 
 
-def prices_of(environment: Environment, options: ProposalOptions, sources: tuple[str, ...]) -> ProposalPrices:
-    """Return the prices of a proposal on all frames of the inputs.
+def proposals_of(options: ProposalOptions, sources: tuple[str, ...]) -> tuple[Sequence[str | Overlay], tuple[str, ...]]:
+    """Return the proposals and the inputs. The first two arguments can be a message and a new field of it."""
+    may_be = len(sources) > 1 and not exists(sources[0]) and is_field_text(sources[1])
+    if not may_be or all(character in string.hexdigits for character in sources[0]):
+        return options.proposals, sources
+    field = overlay_of_field(options.catalog.message(sources[0]), sources[1])
+    return (*options.proposals, field), sources[2:]
+
+
+def prices_of(
+    environment: Environment, options: ProposalOptions, proposals: Sequence[str | Overlay], sources: tuple[str, ...]
+) -> ProposalPrices:
+    """Return the prices of proposals on all frames of the inputs.
 
     Raises InputError if a proposal or an assumption makes no sense, or if the proposal changes none of the messages.
     """
     catalog = options.catalog
     assumptions = [Assumption.parse(text) for text in options.assumed]
-    prices = ProposalPrices(Redaction(catalog, show_secrets=False), Pricing(catalog, options.proposals, assumptions))
+    prices = ProposalPrices(Redaction(catalog, show_secrets=False), Pricing(catalog, proposals, assumptions))
     choice = Choice(options, catalog)
     for opened in open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES):
         for subject in choice.among(opened.subjects()) if opened.kind is Kind.CAPTURE else opened.subjects():

@@ -131,8 +131,11 @@ class ProposalPrices:
         ]
         return Answer("Prices of a proposal", blocks)
 
-    def kip_lines(self) -> Iterator[str]:
-        """Yield a paragraph and a table in Markdown for a KIP. They cover all messages that the proposal changes."""
+    def kip_lines(self, command: str) -> Iterator[str]:
+        """Yield a text and a table in Markdown for a KIP. They cover all messages that the proposal changes.
+
+        `command` is the command that prints the same again.
+        """
         rows = self.rows("forms")
         own = [row for row in rows if row["message"] == rows[-1]["message"]]
         before, *proposed = own
@@ -151,6 +154,8 @@ class ProposalPrices:
         for share in self.rows("shares")[-1:]:
             yield _sentence(share)
         yield ""
+        yield from (f"- {effect}" for effect in self.pricing.effects)
+        yield ""
         yield "| form | bytes | difference | a message | p50 | p99 | largest | a day |"
         yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
         for row in own:
@@ -159,6 +164,8 @@ class ProposalPrices:
                 f"| {row['form']} | {row['bytes']:,} | {_signed(row['difference'])} | {row['per_message']:.1f} | "
                 f"{row['p50']:.0f} | {row['p99']:.0f} | {row['largest']:,} | {day} |"
             )
+        yield ""
+        yield f"Measured with `{command}`."
 
 
 def _assumed(one: Assumption) -> str:

@@ -17,16 +17,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.definition_changes import ChangedDefinition, renamed_fields
 from kwire_cli.analysis.costs.prices import Writer
+from kwire_cli.analysis.costs.proposal_effects import effects
 from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
 from kwire_cli.message.encode import header_spec, header_version
 from kwire_cli.spec.evolution.changes import changes, definition_part
 from kwire_cli.spec.files import read_text
 from kwire_cli.spec.jsontext import parse
 from kwire_cli.spec.model import fields_by_path
-from kwire_cli.spec.overlay import EVERY, load_file, load_overlay
+from kwire_cli.spec.overlay import EVERY, Overlay, load_file, load_overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.forms import Form
     from kwire_cli.analysis.costs.prices import Price
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from kwire_cli.message.frames import Frame
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import FieldSpec, MessageSpec
-    from kwire_cli.spec.overlay import Overlay
 
 HEADER = "header."
 """Prefix of the paths of header fields in assumptions."""
@@ -111,14 +111,16 @@ class Priced(NamedTuple):
 
 
 class Pricing:
-    """The prices of frames under proposals, from files with a definition or an overlay each.
+    """The prices of frames under proposals: overlays, and files with a definition or an overlay each.
 
     `refused` counts, by reason, the frames that one of the forms cannot write. `others` is the number of frames that
     no proposal changes. Raises InputError for a proposal for an unknown message, and for an assumption about a field
     that is not new in any message.
     """
 
-    def __init__(self, catalog: Catalog, files: Sequence[str], assumptions: Sequence[Assumption] = ()) -> None:
+    def __init__(
+        self, catalog: Catalog, proposals: Sequence[str | Overlay], assumptions: Sequence[Assumption] = ()
+    ) -> None:
         self._catalog = catalog
         self.assumptions = assumptions
         self.others = 0
@@ -130,12 +132,12 @@ class Pricing:
         self._carriers: Counter[tuple[str, str]] = Counter()
         self._writer = Writer()
         names: list[str] = []
-        for file in files:
-            if "messages" in parse(read_text(file), file).value:
-                self._overlays.append(load_overlay(file))
+        for proposal in proposals:
+            if isinstance(proposal, Overlay) or "messages" in parse(read_text(proposal), proposal).value:
+                self._overlays.append(proposal if isinstance(proposal, Overlay) else load_overlay(proposal))
                 names += self._overlays[-1].messages
             else:
-                spec = load_file(file)
+                spec = load_file(proposal)
                 self._definitions[spec.name] = spec
                 names.append(spec.name)
         for name in names:
@@ -162,6 +164,11 @@ class Pricing:
                 new = overlay.laid(new)
             self._changes[spec.name] = proposed(spec, new)
         return self._changes[spec.name]
+
+    @property
+    def effects(self) -> Iterator[str]:
+        """The effects of each form on programs that do not know the proposal, as sentences."""
+        return effects([forms for (_, _, assumed), forms in self._forms.items() if not assumed and len(forms) > 1])
 
     def _new_fields(self, spec: MessageSpec) -> dict[str, FieldSpec]:
         """Return the new fields of a message or header by the paths of assumptions."""
