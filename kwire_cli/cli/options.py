@@ -94,9 +94,9 @@ class Definitions(Printing):
         "--specs",
         rare=True,
         multiple=True,
-        metavar="DIR|FILE|RELEASE",
+        metavar="PATH|RELEASE",
         shell_complete=complete_file,
-        help="Add or replace definitions, or read as a release does: 3.9.",
+        help="Add or replace definitions (also a jar), or read as release 3.9.",
     )
 
     @cached_property

@@ -7,7 +7,7 @@ because layouts are cached by definition; a change returns a copy.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError, SpecError
@@ -113,7 +113,7 @@ class Encoding(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class FieldSpec:
     """A field of a message or struct. `fields` are the sub-fields of a struct or of an array of structs declared in
-    place.
+    place. `about` is Kafka's own text, which only the definitions in Kafka's jars and sources have.
     """
 
     name: str
@@ -131,6 +131,7 @@ class FieldSpec:
     fields: tuple[FieldSpec, ...] = ()
     encoding: tuple[Encoding, ...] = ()
     element_encoding: tuple[Encoding, ...] = ()
+    about: str = ""
 
     @property
     def is_array(self) -> bool:
@@ -228,6 +229,12 @@ def fields_by_path(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
     An array has its own name as path, its elements the name with []. A common struct is walked at each use.
     """
     yield from _walk(spec, spec.fields, "", 0)
+
+
+@lru_cache(maxsize=64)
+def texts_of(spec: MessageSpec) -> Mapping[str, str]:
+    """Return Kafka's own texts about the fields of a message, by path as in `fields_by_path`."""
+    return {path: field.about for path, field in fields_by_path(spec) if field.about}
 
 
 def changed(spec: MessageSpec, change: Change) -> MessageSpec:

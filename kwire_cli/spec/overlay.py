@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError, SpecError, did_you_mean
 from kwire_cli.spec.accepted import definition_of
-from kwire_cli.spec.files import Report, json_files, read_text, specs_folder
+from kwire_cli.spec.files import Report, jar_texts, json_files, read_text, specs_folder
 from kwire_cli.spec.jsontext import JsonText, parse
 from kwire_cli.spec.model import changed, fields_by_path
 from kwire_cli.spec.reading import ENCODABLE_TYPES, sized_encoding
@@ -65,8 +65,14 @@ def load_file(path: str | os.PathLike[str]) -> MessageSpec:
 
 
 def load_paths(paths: Sequence[str | os.PathLike[str]]) -> list[MessageSpec]:
-    """Load files, and the *.json files of folders (in the order of their names)."""
-    return [load_file(path) for path in json_files(paths)]
+    """Load files, the definitions in Kafka's jars, and the *.json files of folders (in the order of their names)."""
+    specs: list[MessageSpec] = []
+    for path in json_files(paths):
+        if path.suffix == ".jar":
+            specs += [load_text(text, place) for place, text in jar_texts(path)]
+        else:
+            specs.append(load_file(path))
+    return specs
 
 
 # Overlays: a JSON file that changes encodings, tags and types in definitions, and adds, renames and removes fields, so

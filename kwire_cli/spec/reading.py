@@ -331,7 +331,6 @@ def _field(json: JsonObject, flexible: Versions, *, optional: bool = False) -> I
             tagged = flexible if present is None else flexible & present
     if present is None:
         present = tagged
-    json.text("about")
     kind = trim(json.text("type") or "")
     spec = FieldSpec(
         name=json.text("name") or "",
@@ -349,6 +348,7 @@ def _field(json: JsonObject, flexible: Versions, *, optional: bool = False) -> I
         fields=tuple(item.spec for item in items),
         encoding=_encoding(json, "encoding", present),
         element_encoding=_encoding(json, "elementEncoding", present),
+        about=json.text("about") or "",
     )
     return Item(spec, json, items, optional)
 

@@ -143,7 +143,7 @@ def _notes(field: FieldSpec, version: int | None) -> str:
         notes += [f"{row.name} in {row.versions}" for row in (*field.encoding, *field.element_encoding)]
     elif encoding := encoding_at(field, version) or element_encoding_at(field, version):
         notes.append(encoding)
-    return ", ".join(notes)
+    return "; ".join(filter(None, (", ".join(notes), field.about)))
 
 
 def version_document(spec: MessageSpec, version: int, header: int | None) -> dict[str, Any]:
@@ -167,6 +167,8 @@ def _field_documents(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: 
         }
         document |= {"default": field.default, "ignorable": field.ignorable, "mapKey": field.map_key}
         document["encoding"] = encoding_at(field, version) or element_encoding_at(field, version)
+        if field.about:
+            document["about"] = field.about
         if field.struct_name:
             document["fields"] = _field_documents(spec, spec.struct_fields(field), version)
         out.append(document)

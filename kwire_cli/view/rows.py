@@ -16,6 +16,7 @@ from kwire_cli.engine.tree import Item, Tree, is_null, path_of, read_count, tagg
 from kwire_cli.engine.values import Form, leaf_value
 from kwire_cli.errors import counted
 from kwire_cli.message.decoded import InField, records_in
+from kwire_cli.spec.model import texts_of
 from kwire_cli.structs.lengths import Sized, redacted
 from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.view.lines import SHOWN_TEXT, Line, byte_segments, meaning, quoted
@@ -46,6 +47,8 @@ NOUNS = {"count": "elements", "presence": "presence", "tag-count": "tagged field
 """The nouns for the number in a count or marker."""
 NOTHING: frozenset[int] = frozenset()
 _BYTES = frozenset({"bytes", "records", "unknown-tag"})
+_WITHOUT_TEXT = frozenset({"", "presence", "tag-count", "tag-header", "unknown-tag"})
+"""Kinds of rows that no field of a definition describes."""
 _OWN_TEXT = frozenset({"count", "tag-header", "records"})
 _TOPICS = frozenset({TOPIC, TOPIC_ID})
 
@@ -188,6 +191,14 @@ class Field:
         if self.records:
             return [(self.records.text, "warning" if self.records.is_cut else "number")]
         return self.part.text(self.item) if self.kind else self.part.summary(self.item)
+
+    @property
+    def about(self) -> str:
+        """Kafka's own text about the field. Empty if the definition has none."""
+        body = self.part.body
+        if body is None or self.kind in _WITHOUT_TEXT:
+            return ""
+        return texts_of(body.spec).get(self.item.leaf.path, "")
 
     @property
     def json_path(self) -> str:

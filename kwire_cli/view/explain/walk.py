@@ -141,7 +141,9 @@ class _Walk:
         item = row.item
         self.seen.update(_keys(item, self.part.data))
         pieces, then = pieces_of(row, self.look.register)
-        note = "" if row.kind in {"tag-count", "unknown-tag"} else note_on(self.part, item.leaf.path)
+        note = row.about
+        if not note and row.kind not in {"tag-count", "unknown-tag"}:
+            note = note_on(self.part, item.leaf.path)
         found = self._between(item.start, item.end)
         return self._at(item, row.path, leaf_type(item.leaf), pieces, row=row, anomalies=found, then=then, note=note)
 

@@ -13,6 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.view.json import dumps
+from kwire_cli.view.rows import Field
 
 if TYPE_CHECKING:
     from kwire_cli.view.bounded_outline import BoundedOutline
@@ -66,7 +67,8 @@ def entry(outline: BoundedOutline) -> dict[str, Any]:
     """
     nodes = []
     for row in outline.rows:
-        pieces = chain.from_iterable(row.line)
+        about = [(f"  {row.about}", "dim")] if isinstance(row, Field) and row.about else []
+        pieces = chain.from_iterable([*row.line, *about])
         nodes.append([row.depth, row.name, row.kind, outline.number(row), *row.place, *pieces])
     buffers = [
         {
