@@ -9,12 +9,12 @@ the field. Request logs may contain such values.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
 import orjson
 
 from kwire_cli.analysis.call import Call, Evidence
+from kwire_cli.analysis.rows import cells, columns_of
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.answer import Note
 from kwire_cli.errors import counted
@@ -25,6 +25,7 @@ from kwire_cli.questions.traffic import Traffic, time_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from kwire_cli.analysis.rows import Row
     from kwire_cli.facts.memory import Tables
     from kwire_cli.message.redaction import Redaction
 
@@ -117,18 +118,15 @@ class Replay(Protocol):
     def log_item(self, item: LogItem, /) -> None:
         """Take a batch of a log, or a gap."""
 
-    def rows(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Yield the rows for tables, each with the name of the table, after all calls and batches."""
+    def rows(self) -> Iterator[Row]:
+        """Yield the rows for tables, after all calls and batches."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTables:
-    """Tables that a replay fills: the query for the calls, and the function that creates the replay.
+    """Tables that a replay fills: their rows, the query for the calls, and the function that creates the replay."""
 
-    A column has a name, a type in DuckDB and a meaning.
-    """
-
-    columns: Mapping[str, Sequence[tuple[str, Any, str]]]
+    rows: Mapping[str, type[Row]]
     calls: str
     begin: Callable[[], Replay]
 
@@ -143,7 +141,7 @@ class TableFold(Traffic):
         self, redaction: Redaction, queries: Mapping[str, str], replayed: Sequence[ReplayedTables] = ()
     ) -> None:
         needed = frozenset().union(*map(needed_by, queries.values()))
-        running = [tables for tables in replayed if needed & tables.columns.keys()]
+        running = [tables for tables in replayed if needed & tables.rows.keys()]
         self._replays = [(tables, tables.begin()) for tables in running]
         self._is_replayed = False
         super().__init__(redaction, {**queries, **{f"calls {at}": each.calls for at, each in enumerate(running)}})
@@ -173,23 +171,15 @@ class TableFold(Traffic):
         self._is_replayed = True
         tables = self._open_tables()
         for replayed, replay in self._replays:
-            for name, columns in replayed.columns.items():
-                tables.create(name, [column[:2] for column in columns])
+            targets = {row: (name, columns_of(row)) for name, row in replayed.rows.items()}
+            for name, columns in targets.values():
+                tables.create(name, [(column.name, column.kind.type) for column in columns])
             for call in calls_in(tables, replayed.calls):
                 replay.call(call)
-            for table, row in replay.rows():
-                tables.put(table, row)
+            for row in replay.rows():
+                name, columns = targets[type(row)]
+                tables.put(name, cells(row, columns))
         tables.flush()
-
-
-def place_row(place: Evidence, ordinal: int) -> dict[str, Any]:
-    """Return evidence as a value of the type `facts.buffers.PLACE`. Ordinals give the order of places."""
-    row = place._asdict()
-    row["position"] = row.pop("offset")
-    if place.time is not None:
-        time = datetime.fromisoformat(place.time)
-        row["time"] = round((time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() * 1e6)
-    return {"ordinal": ordinal, **row}
 
 
 def evidence_of(place: Mapping[str, Any]) -> Evidence:

@@ -5,6 +5,7 @@ from itertools import chain, islice
 from kit.calls import CATALOG, RULES, WRONG, MadeCall, fill
 
 from kwire_cli.analysis.replays import REPLAYED
+from kwire_cli.analysis.rows import columns_of
 from kwire_cli.facts.memory import Tables
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.diagnose import findings
@@ -62,8 +63,8 @@ def test_bodies_of_wrong_types_break_no_rule():
     tables = Tables(Redaction(CATALOG), [rule.query for rule in RULES.values()])
     try:
         for replayed in REPLAYED:
-            for name, columns in replayed.columns.items():
-                tables.create(name, [column[:2] for column in columns])
+            for name, row in replayed.rows.items():
+                tables.create(name, [(column.name, column.kind.type) for column in columns_of(row)])
         calls = chain(hostile_calls(APIS), hostile_calls(APIS, ERRORS))
         fill(tables, [*islice(calls, 0, None, STEP)])
         for row in findings(tables, [*RULES.values()]):

@@ -359,4 +359,6 @@ class ClassicReplay(ProtocolReplay):
         current.left[name] = time
         join = next(iter(current.joins.values()))
         move = join._replace(time=time, until=None, reached=current.number, member=name, client=member.label)
-        return self._end(move, cause, text, "removed", silence)._replace(time=began)
+        trigger = self._end(move, cause, text, "removed", silence)
+        trigger.time = began
+        return trigger

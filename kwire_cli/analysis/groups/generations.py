@@ -112,7 +112,7 @@ def stopped_seconds(rebalance: Rebalance, current: Generation, given_up: list[fl
     if not starts:
         return 0.0
     if current.is_complete and current.members <= joins.keys():
-        removed = [trigger.time for trigger in rebalance.triggers if trigger.cause == "poll"]
+        removed = [trigger.time for trigger in rebalance.all_triggers if trigger.cause == "poll"]
         end = max([*given_up, *current.left.values(), *removed])
     elif COOPERATIVE in current.assignor or current.assignor == STREAMS:
         return 0.0

@@ -7,13 +7,15 @@ the time at which the member joined, its assignment, and its end.
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from kwire_cli.analysis.groups.moves import UNTIMED, Assignment
+from kwire_cli.analysis.groups.moves import Assignment
+from kwire_cli.analysis.rows import FLAG, NUMBER, PARTITIONS, SECONDS, TEXT, TIME, Row, order_of
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
+    from collections.abc import Iterable
 
     from kwire_cli.analysis.groups.moves import Move
 
@@ -22,37 +24,43 @@ _UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 
 
 @dataclass
-class Member:
-    """A member of a group. `first_time` and `last_time` are the times of its calls.
+class OfGroup(Row):
+    """A row about a group."""
+
+    group_id: Annotated[str, TEXT, "the group"] = field(default="", kw_only=True)
+
+
+@dataclass
+class Member(OfGroup):
+    """A member of a group.
 
     Requests to leave count only until a member makes other calls, because an admin client may send them.
     """
 
-    member: str
-    client: str = ""
-    host: str = ""
-    instance_id: str | None = None
-    joined: float | None = None
-    ended: float | None = None
-    ending: str = ""
-    partitions: Assignment | None = None
-    has_held: bool = False
-    """Whether the member had partitions at any time."""
-    without_s: float = 0.0
+    member: Annotated[str, TEXT, "member id"]
+    name: Annotated[str, TEXT, "a name for people: the client id, with the member id if several have it"] = ""
+    client: Annotated[str, TEXT, "client id"] = ""
+    host: Annotated[str, TEXT, "address of the client"] = ""
+    instance_id: Annotated[str | None, TEXT, "group.instance.id"] = None
+    joined: Annotated[float | None, TIME, "when it joined"] = None
+    ended: Annotated[float | None, TIME, "when it left or was removed"] = None
+    ending: Annotated[str, TEXT, "how it ended; null if it did not"] = ""
+    partitions: Annotated[Assignment | None, PARTITIONS, "what it had last; null if it is not known"] = None
+    has_held: Annotated[bool, FLAG, "whether it had partitions at any time"] = False
+    without_s: Annotated[float, SECONDS, "seconds in the group without partitions"] = 0.0
+    rebalance_timeout_s: Annotated[float | None, SECONDS, "rebalance timeout; of Java max.poll.interval.ms"] = None
+    session_timeout_s: Annotated[float | None, SECONDS, "session timeout"] = None
+    first_time: Annotated[float | None, TIME, "its first call"] = None
+    last_time: Annotated[float | None, TIME, "its last call"] = None
+    is_accepted: Annotated[bool, FLAG, "whether the coordinator took it for a member at any time"] = True
     empty_since: float | None = None
     """The time at which the member lost its partitions, or joined. None while it has partitions."""
-    rebalance_timeout_s: float | None = None
-    session_timeout_s: float | None = None
     interval: float = 0.0
     """The heartbeat interval that the broker requires, in seconds. 0 if unknown."""
-    first_time: float | None = None
-    last_time: float | None = None
     has_called: bool = False
     """Whether the member made calls other than requests to leave."""
     reached: tuple[Hashable, int | None] | None = None
     """The last known connection and generation. Heartbeats with the same values are not news."""
-    is_accepted: bool = True
-    """Whether the coordinator treated it as a member at any time."""
     is_refused: bool = False
     """Whether all responses to its calls were errors, other than the errors that request another JoinGroup."""
     gaps: list[tuple[float, float]] = field(default_factory=list)
@@ -73,7 +81,7 @@ class Member:
         silence = max(move.time - self.last_time, 0.0)
         self.see(move.time)
         self.has_called |= is_call
-        return silence if move.time >= UNTIMED else None
+        return silence if move.time >= 0 else None
 
     def describe(self, move: Move) -> None:
         """Update the member with the fields of a record."""
@@ -111,7 +119,12 @@ class Member:
         return away
 
     @property
-    def is_let_in(self) -> bool:
+    def joined_ordinal(self) -> Annotated[int | None, NUMBER, "when it joined, in the order of `group_events`"]:
+        """The time in microseconds."""
+        return None if self.joined is None else order_of(self.joined)
+
+    @property
+    def is_let_in(self) -> Annotated[bool, FLAG, "whether it is in the group by anything but refused calls"]:
         """Whether the coordinator let the client join. False if there are only calls that were refused."""
         return not self.is_refused or self.joined is not None or self.partitions is not None
 
@@ -136,8 +149,20 @@ def short(member: str, client: str = "") -> str:
     return rest[:8] if len(rest) > 8 else rest
 
 
-def shared_labels(members: Iterable[Member]) -> set[str]:
-    """Return the labels that several members have at the same time."""
+def name_members(members: Iterable[Member]) -> dict[str, str]:
+    """Set and return the names of members: the client id, with the member id if several have it at the same time."""
+    members = [*members]
+    shared = _shared_labels(members)
+    for member in members:
+        label = member.label
+        if label == member.member:
+            member.name = short(label)
+        else:
+            member.name = f"{label} ({short(member.member, label)})" if label in shared else label
+    return {member.member: member.name for member in members}
+
+
+def _shared_labels(members: Iterable[Member]) -> set[str]:
     spans = []
     for member in members:
         start = member.first_time if member.joined is None else member.joined

@@ -92,7 +92,7 @@ class ModernReplay(ProtocolReplay):
             time = trigger.time
             self._open = Rebalance(time, time, epoch, epoch, [], trigger.place, is_forming=forms)
             self._is_noticed = False
-        self._open.triggers.append(trigger)
+        self._open.all_triggers.append(trigger)
         self._unseen += trigger.cause not in {"session", "unknown"}
 
     def _assignments(self) -> dict[str, Assignment]:
@@ -172,7 +172,7 @@ class ModernReplay(ProtocolReplay):
                 removed = self._remove_silent(move)
                 if not removed and not self._unseen and not joins and self._settled():
                     text = "is told of a new assignment: topics changed, or a member that is not seen here"
-                    self._trigger(Trigger.of(move, "unknown", text)._replace(time=move.at))
+                    self._trigger(Trigger.of(move, "unknown", text, move.at))
             self._epoch = epoch
             self._unseen = 0
             self.timeline.reach(epoch)

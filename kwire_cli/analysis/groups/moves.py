@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
 MOST_PARTITIONS = 1 << 14
 """Maximum number of partitions of an assignment. Further partitions are ignored."""
-UNTIMED = 1e6
-"""Seconds below which a time is only a position in the input.
+UNTIMED = -1e6
+"""The time of the start of the input for calls without a time.
 
-Calls without a time get the number of their frame or line in microseconds, which preserves their order.
+Such calls get the number of their frame or line in microseconds after it, which preserves their order. All times below
+0 are only positions.
 """
 CONNECT = "connect"
 """The protocol type of workers of Kafka Connect."""
@@ -116,7 +117,7 @@ class Move(NamedTuple):
 
 def lapse(first: float, last: float) -> float | None:
     """Return the seconds between two times. Return None if one of them is only a position (see UNTIMED)."""
-    return None if min(first, last) < UNTIMED else last - first
+    return None if min(first, last) < 0 else last - first
 
 
 def text(value: Any) -> str:

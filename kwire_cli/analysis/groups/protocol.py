@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.groups.causes import FENCED, JoinCause, refusal
 from kwire_cli.analysis.groups.moves import lapse
-from kwire_cli.analysis.groups.timeline import Assigned, Event, Trigger, moved_between
+from kwire_cli.analysis.groups.timeline import Event, Trigger, moved_between
 from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ class ProtocolReplay:
             rebalance.moved = moved_between(before, after, self.timeline.members)
         rebalance.is_unchanged = is_whole and any(before.values()) and any(after.values()) and not rebalance.moved
         self.timeline.rebalances.append(rebalance)
-        first = rebalance.first
-        who = (first.member, first.client, first.text) if first else ("", "", "")
+        first = rebalance.all_triggers[:1]
+        who = (first[0].member, first[0].client, first[0].text) if first else ("", "", "")
         moved = None if rebalance.moved is None else len(rebalance.moved)
         event = Event(
             rebalance.end_time, "rebalance", rebalance.place, rebalance.generation, *who, "", rebalance.seconds, moved
@@ -117,14 +117,14 @@ class ProtocolReplay:
     def _assign(self, move: Move, number: int | None, assignment: Assignment, had: Assignment) -> None:
         """Add the assignment of the member of a move."""
         member = self.timeline.member(move.member)
-        move = move._replace(client=move.client or member.client)
-        gained = assignment - had
-        lost = had - assignment
-        assigned = Assigned(move.at, number, move.member, move.client, assignment, gained, lost, move.place)
-        self.timeline.assigned.append(assigned)
         member.partitions = assignment
         member.has_held = member.has_held or bool(assignment)
-        self._event(move, "assignment", count=len(assignment))
+        event = Event(move.at, "assignment", move.place, number, move.member, move.client or member.client)
+        event.partitions = len(assignment)
+        event.assigned = assignment
+        event.gained = assignment - had
+        event.lost = had - assignment
+        self.timeline.events.append(event)
 
 
 def in_effect(moves: Sequence[Move]) -> Iterator[tuple[Move, float | None]]:

@@ -16,6 +16,7 @@ from kwire_cli.analysis.calls import calls_query
 from kwire_cli.analysis.groups.moves import (
     CONNECT,
     NOTHING,
+    UNTIMED,
     Assignment,
     Move,
     number,
@@ -66,7 +67,7 @@ def moves_of(call: Call) -> Moves:
     time = call.asked
     until = call.answered
     if time is None:
-        time = 1e-6 * (call.place.line or call.place.frame or 0)
+        time = UNTIMED + 1e-6 * (call.place.line or call.place.frame or 0)
         until = None if call.response is None else time
     move = Move(
         kind,

@@ -17,15 +17,13 @@ from kwire_cli.analysis.groups.members import Member
 from kwire_cli.analysis.groups.modern import ModernReplay
 from kwire_cli.analysis.groups.moves import text
 from kwire_cli.analysis.groups.reading import QUERY, moves_of
-from kwire_cli.analysis.groups.rows import rows_of_groups
-from kwire_cli.analysis.groups.tables import TABLES
-from kwire_cli.analysis.groups.timeline import Timeline
+from kwire_cli.analysis.groups.timeline import Event, Rebalance, Timeline, Trigger
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Hashable, Iterator, Mapping
 
     from kwire_cli.analysis.call import Call
+    from kwire_cli.analysis.groups.members import OfGroup
     from kwire_cli.analysis.groups.moves import Assignment, Move
     from kwire_cli.analysis.subjects import LogItem
 
@@ -114,7 +112,7 @@ class GroupReplay:
         if name not in self.groups and len(self.groups) >= MOST_GROUPS:
             self.dropped += 1
             return None
-        return self.groups.setdefault(name, GroupMoves(Timeline(name)))
+        return self.groups.setdefault(name, GroupMoves(Timeline(group_id=name)))
 
     def _keep(self, group: GroupMoves, move: Move) -> None:
         if self.moves < MOST_MOVES:
@@ -129,12 +127,23 @@ class GroupReplay:
         """Replay all groups, and return their timelines by name."""
         return [replay(moves, self.topics) for _, moves in sorted(self.groups.items())]
 
-    def rows(self) -> Iterator[tuple[str, Sequence[Any]]]:
-        """Yield the rows of all groups for their tables, each with the name of the table."""
-        yield from rows_of_groups(self.timelines())
+    def rows(self) -> Iterator[OfGroup]:
+        """Yield the rows of all groups."""
+        for timeline in self.timelines():
+            for row in timeline.rows():
+                row.group_id = timeline.group_id
+                yield row
 
 
-REPLAYED = ReplayedTables(TABLES, QUERY, GroupReplay)
+ROWS = {
+    "groups": Timeline,
+    "group_events": Event,
+    "rebalances": Rebalance,
+    "rebalance_triggers": Trigger,
+    "group_members": Member,
+}
+"""The rows of each table."""
+REPLAYED = ReplayedTables(ROWS, QUERY, GroupReplay)
 
 
 def replay(group: GroupMoves, topics: Mapping[str, str]) -> Timeline:
@@ -158,7 +167,6 @@ def replay(group: GroupMoves, topics: Mapping[str, str]) -> Timeline:
                 member.without_s = 0.0
             if timeline.rebalances:
                 timeline.rebalances = []
-                timeline.assigned = []
                 timeline.events = [event for event in timeline.events if event.kind not in {"rebalance", "assignment"}]
         if part:
             (ModernReplay if timeline.protocol in MODERN else ClassicReplay)(timeline).run(part)

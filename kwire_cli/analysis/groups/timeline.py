@@ -1,63 +1,71 @@
-"""The timeline of a group: its events, rebalances, members and assignments.
+"""The timeline of a group: its events, rebalances and members.
 
-Fields and properties have the names of the columns in `groups/tables`, which `groups/rows` takes from them.
+The classes are the rows of the tables of groups. All rows contain the group id, and numbers in the order of time if
+queries compare a row with the next one. If an input has no times, only the order is known: times are null, and
+`ordinal` is the order of rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
-from kwire_cli.analysis.groups.causes import GRAVE
-from kwire_cli.analysis.groups.members import Member, shared_labels, short
-from kwire_cli.analysis.groups.moves import CONNECT, UNTIMED, Assignment
+from kwire_cli.analysis.call import Evidence
+from kwire_cli.analysis.groups.causes import GRAVE, Cause
+from kwire_cli.analysis.groups.members import Member, OfGroup, name_members
+from kwire_cli.analysis.groups.moves import CONNECT, Assignment, Move, Partition
+from kwire_cli.analysis.rows import FLAG, NUMBER, PARTITIONS, PLACE, SECONDS, TEXT, TIME, Kind, order_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
-    from kwire_cli.analysis.call import Evidence
-    from kwire_cli.analysis.groups.causes import Cause
-    from kwire_cli.analysis.groups.moves import Move, Partition
+COORDINATORS = Kind([{"address": "VARCHAR", "broker": "BIGINT"}], list)
 
 
-class Event(NamedTuple):
+@dataclass
+class Event(OfGroup):
     """Something that happened in a group."""
 
-    time: float
-    kind: str
-    place: Evidence
-    generation: int | None = None
-    member: str = ""
-    client: str = ""
-    reason: str = ""
-    detail: str = ""
-    seconds: float | None = None
-    partitions: int | None = None
+    time: Annotated[float, TIME, "when it happened"]
+    kind: Annotated[str, TEXT, "such as `join`, `leave`, `rebalance`, `assignment`, `error`"]
+    place: Annotated[Evidence, PLACE, "where it is in the input"]
+    generation: Annotated[int | None, NUMBER, "generation or epoch"] = None
+    member: Annotated[str, TEXT, "member id"] = ""
+    client: Annotated[str, TEXT, "client id"] = ""
+    reason: Annotated[str, TEXT, "why, or the error"] = ""
+    detail: Annotated[str, TEXT, "what else is known"] = ""
+    seconds: Annotated[float | None, SECONDS, "how long it took"] = None
+    partitions: Annotated[int | None, NUMBER, "how many partitions, records or deliveries it is about"] = None
+    assigned: Annotated[
+        Assignment | None, PARTITIONS, "what a member has after an assignment; a connector has the partition -1"
+    ] = None
+    gained: Annotated[Assignment | None, PARTITIONS, "what it did not have before"] = None
+    lost: Annotated[Assignment | None, PARTITIONS, "what it does not have any more"] = None
+    number: Annotated[int, NUMBER, "number of the event in the group"] = 0
+    ordinal: Annotated[int, NUMBER, "order in time, the same for events at the same time"] = 0
+    is_minor: Annotated[bool, FLAG, "whether `kwire groups` leaves it out for people"] = False
 
-    @property
-    def is_minor(self) -> bool:
-        """Whether the event is not displayed, and only part of the output for programs."""
-        return self.kind in {"assignment", "epoch", "rebalancing"} or (self.kind == "rejoin" and not self.reason)
 
-
-class Trigger(NamedTuple):
+@dataclass
+class Trigger(OfGroup):
     """The reason for a rebalance: its cause, the member that caused it, and a description."""
 
-    time: float
-    cause: Cause
-    text: str
-    place: Evidence
-    member: str = ""
-    client: str = ""
+    time: Annotated[float, TIME, "when it happened"]
+    cause: Annotated[Cause, TEXT, "what set it off: see `kwire groups`; `unknown` if the input does not tell"]
+    text: Annotated[str, TEXT, "what happened"]
+    place: Annotated[Evidence, PLACE, "where it is in the input"]
+    member: Annotated[str, TEXT, "member id"] = ""
+    client: Annotated[str, TEXT, "client id"] = ""
+    rebalance: Annotated[int, NUMBER, "number of the rebalance"] = 0
+    number: Annotated[int, NUMBER, "number of the trigger in the rebalance"] = 0
 
     @classmethod
-    def of(cls, move: Move, cause: Cause, text: str) -> Trigger:
+    def of(cls, move: Move, cause: Cause, text: str, time: float | None = None) -> Trigger:
         """Return the trigger of a move."""
-        return cls(move.time, cause, text, move.place, move.member, move.client)
+        return cls(move.time if time is None else time, cause, text, move.place, move.member, move.client)
 
     @property
-    def is_grave(self) -> bool:
+    def is_grave(self) -> Annotated[bool, FLAG, "whether the cause is `poll`, `session` or `fenced`"]:
         """Whether a healthy group does not have the cause even once."""
         return self.cause in GRAVE
 
@@ -68,74 +76,79 @@ class Trigger(NamedTuple):
         return self.text if is_deed else f"leaves: {self.text}"
 
 
-class Assigned(NamedTuple):
-    """An assignment of a member, and its difference from the one before."""
-
-    time: float
-    generation: int | None
-    member: str
-    client: str
-    partitions: Assignment
-    gained: Assignment
-    lost: Assignment
-    place: Evidence
-
-
 @dataclass
-class Rebalance:
+class Rebalance(OfGroup):
     """A rebalance of a group.
 
     It lasts from the first JoinGroup since the group was stable or empty to the last response to SyncGroup. If the
     coordinator assigns partitions, it lasts from the first trigger to the last reaction of a member.
 
-    `moved` contains the partitions that another client has now. It is None if the previous assignments are unknown.
-    `is_forming` is set if the group had no members. `away` contains the seconds without partitions by member, and
-    `stopped_s` is the number of seconds in which no member had partitions. `timed` is False if the input contains no
-    JoinGroup of the rebalance, because a record is only written at its end.
+    `away` contains the seconds without partitions by member. `timed` is False if the input contains no JoinGroup of the
+    rebalance, because a record is only written at its end.
     """
 
-    start_time: float
-    end_time: float
-    generation_before: int | None
-    generation: int | None
-    triggers: list[Trigger]
-    place: Evidence
-    members: int = 0
-    moved: Assignment | None = None
-    is_forming: bool = False
-    is_unchanged: bool = False
+    start_time: Annotated[float, TIME, "when it began"]
+    end_time: Annotated[float, TIME, "when the last member had its assignment"]
+    generation_before: Annotated[int | None, NUMBER, "generation or epoch before it"]
+    generation: Annotated[int | None, NUMBER, "generation or epoch after it"]
+    all_triggers: list[Trigger]
+    place: Annotated[Evidence, PLACE, "where it is in the input"]
+    members: Annotated[int, NUMBER, "members after it"] = 0
+    moved: Annotated[Assignment | None, PARTITIONS, "partitions that changed hands; null if it is not known"] = None
+    is_forming: Annotated[bool, FLAG, "whether the group had no members before"] = False
+    is_unchanged: Annotated[bool, FLAG, "whether all members have what they had"] = False
     away: dict[str, float] = field(default_factory=dict)
-    stopped_s: float = 0.0
+    stopped_s: Annotated[float, SECONDS, "seconds in which no member had partitions"] = 0.0
     timed: bool = True
+    number: Annotated[int, NUMBER, "number of the rebalance in the group"] = 0
+    triggers: Annotated[int, NUMBER, "how many triggers it has"] = 0
+    cause: Annotated[Cause | None, TEXT, "cause of its gravest trigger, as in `rebalance_triggers`"] = None
+    client: Annotated[str, TEXT, "client of this trigger, or its member"] = ""
+    reason: Annotated[str, TEXT, "what this client did, as text"] = ""
+    is_grave: Annotated[bool, FLAG, "whether a healthy group does not have this cause even once"] = False
+    trigger_place: Annotated[Evidence | None, PLACE, "where its first trigger is"] = None
+    away_s: Annotated[
+        float | None, SECONDS, "seconds that a member had no partitions, at most; null if none lost any"
+    ] = None
+    away_member: Annotated[str, TEXT, "name of this member"] = ""
 
     @property
-    def seconds(self) -> float | None:
+    def seconds(self) -> Annotated[float | None, SECONDS, "how long it took; null if its begin is not in the input"]:
         """The duration. None if the start is unknown, or if calls have an order and no times."""
-        return max(self.end_time - self.start_time, 0.0) if self.timed and self.start_time >= UNTIMED else None
+        return max(self.end_time - self.start_time, 0.0) if self.timed and self.start_time >= 0 else None
 
-    @property
-    def first(self) -> Trigger | None:
-        """The first trigger."""
-        return self.triggers[0] if self.triggers else None
+    def complete(self, names: Mapping[str, str]) -> None:
+        """Set the columns about triggers and members. `names` contains the names of members."""
+        triggers = self.all_triggers
+        self.triggers = len(triggers)
+        gravest = next((trigger for trigger in triggers if trigger.is_grave), triggers[0] if triggers else None)
+        if gravest:
+            self.cause = gravest.cause
+            self.client = gravest.client or gravest.member
+            self.reason = gravest.deed
+            self.is_grave = gravest.is_grave
+            self.trigger_place = triggers[0].place
+        if self.away:
+            self.away_s, member = max((seconds, member) for member, seconds in self.away.items())
+            self.away_member = names[member]
 
 
 @dataclass
-class Timeline:
+class Timeline(OfGroup):
     """The history and the state of a group. Events are sorted by time."""
 
-    group_id: str
-    protocol: str = ""
-    protocol_type: str = ""
-    """The protocol type of a classic group, such as consumer or connect. Empty if no call contains it."""
-    assignor: str = ""
+    protocol: Annotated[str, TEXT, "`classic`, `consumer`, `share` or `streams`"] = ""
+    protocol_type: Annotated[str, TEXT, "of a classic group, such as `consumer` or `connect`"] = ""
+    assignor: Annotated[str, TEXT, "the assignor of the last generation"] = ""
+    first_generation: Annotated[int | None, NUMBER, "the first generation, or group epoch"] = None
+    last_generation: Annotated[int | None, NUMBER, "the last one"] = None
+    first_time: Annotated[float, TIME, "the first sign of the group"] = 0.0
+    last_time: Annotated[float, TIME, "the last one"] = 0.0
     nodes: dict[str, int | None] = field(default_factory=dict)
     """Node ids of the coordinators by address, None if unknown."""
     members: dict[str, Member] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     rebalances: list[Rebalance] = field(default_factory=list)
-    assigned: list[Assigned] = field(default_factory=list)
-    first_generation: int | None = None
-    last_generation: int | None = None
 
     def meet(self, broker: str, node: int | None) -> None:
         """Add a coordinator, with its node id if known."""
@@ -145,29 +158,20 @@ class Timeline:
         """Return the member with an id. Create it on the first call."""
         return self.members.setdefault(member, Member(member))
 
-    def name(self, member: str) -> str:
-        """Return a member's name for display: its client id, with its member id if several have that client id."""
-        label = self.member(member).label
-        if label == member:
-            return short(member)
-        return f"{label} ({short(member, label)})" if label in self._shared_labels else label
-
-    @cached_property
-    def _shared_labels(self) -> set[str]:
-        return shared_labels(self.members.values())
-
     @property
-    def unit(self) -> str:
+    def unit(self) -> Annotated[str, TEXT, "what members are given: `partition` or `task`"]:
         """The name of the units that are assigned to members."""
         return "task" if self.protocol_type == CONNECT else "partition"
 
     @property
-    def is_consuming(self) -> bool:
+    def is_consuming(self) -> Annotated[bool, FLAG, "whether members consume, as far as the input tells"]:
         """Whether the members are consumers, which they are if the input has no other protocol type."""
         return self.protocol_type in {"", "consumer"}
 
     @property
-    def coordinators(self) -> list[dict[str, Any]]:
+    def coordinators(
+        self,
+    ) -> Annotated[list[dict[str, Any]], COORDINATORS, "brokers that were asked, and their node ids"]:
         """The coordinators as rows."""
         return [{"address": address, "broker": node} for address, node in sorted(self.nodes.items())]
 
@@ -177,13 +181,31 @@ class Timeline:
             self.first_generation = generation if self.first_generation is None else self.first_generation
             self.last_generation = generation
 
-    @property
-    def span(self) -> tuple[float, float]:
-        """The times of the first and the last event or call of the group."""
+    def rows(self) -> Iterator[OfGroup]:
+        """Complete and yield the rows of the group."""
+        names = name_members(self.members.values())
         times = [event.time for event in self.events]
         for member in self.members.values():
             times += (time for time in (member.first_time, member.last_time) if time is not None)
-        return (min(times), max(times)) if times else (0.0, 0.0)
+        self.first_time = min(times, default=0.0)
+        self.last_time = max(times, default=0.0)
+        yield self
+        yield from self.members.values()
+        for number, event in enumerate(self.events):
+            event.number = number
+            event.ordinal = order_of(event.time)
+            event.is_minor = event.kind in {"assignment", "epoch", "rebalancing"} or (
+                event.kind == "rejoin" and not event.reason
+            )
+            yield event
+        for number, rebalance in enumerate(self.rebalances):
+            rebalance.number = number
+            rebalance.complete(names)
+            yield rebalance
+            for at, trigger in enumerate(rebalance.all_triggers):
+                trigger.rebalance = number
+                trigger.number = at
+                yield trigger
 
 
 def moved_between(

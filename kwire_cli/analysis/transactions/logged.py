@@ -12,13 +12,13 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.transactions.logs import REMOVED
-from kwire_cli.analysis.transactions.model import NO_PRODUCER, OPEN, Transaction
+from kwire_cli.analysis.transactions.model import NO_PRODUCER, OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kwire_cli.analysis.transactions.logs import Piece
-    from kwire_cli.analysis.transactions.model import Event
+    from kwire_cli.analysis.transactions.model import Event, Transaction
 
 SLACK = 0.002
 """Maximum difference of equal times in two logs, in seconds. The times of records are in milliseconds."""
@@ -51,7 +51,7 @@ def _of_records(records: Iterable[Event]) -> list[Transaction]:
             current = None
             continue
         if current is None or (record.about == "Ongoing" and current.result != OPEN):
-            current = _begin(record, record.began)
+            current = record.begin(record.began, is_in_logs=True)
             current.timeout_s = record.timeout
             current.keep(record)
             transactions.append(current)
@@ -62,10 +62,6 @@ def _of_records(records: Iterable[Event]) -> list[Transaction]:
         if record.about.startswith("Complete"):
             current = None
     return transactions
-
-
-def _begin(event: Event, began: float | None) -> Transaction:
-    return Transaction(event.transactional_id, event.producer_id, event.epoch, began, is_in_logs=True)
 
 
 def _with_pieces(timeline: list[Transaction], pieces: Sequence[Piece]) -> list[Transaction]:
@@ -83,7 +79,7 @@ def _with_pieces(timeline: list[Transaction], pieces: Sequence[Piece]) -> list[T
         if transaction is None or piece.partition in transaction.marked:
             transaction = _find_same_transaction(additional, piece)
         if transaction is None:
-            transaction = _begin(first, began)
+            transaction = first.begin(began, is_in_logs=True)
             additional.append(transaction)
         if began is not None and additional and transaction is additional[-1]:
             transaction.began = began if transaction.began is None else min(transaction.began, began)
@@ -100,7 +96,7 @@ def _with_pieces(timeline: list[Transaction], pieces: Sequence[Piece]) -> list[T
 
 def _by_end(piece: Piece) -> tuple[float, float, str, int]:
     end, began = (_instant(event) for event in (piece.marker, piece.records))
-    return end if piece.marker else float("inf"), began, piece.partition, piece.at
+    return end if piece.marker else float("inf"), began, piece.partition, piece.key[2]
 
 
 def _instant(event: Event | None) -> float:

@@ -1,20 +1,18 @@
 """Transactions and their events.
 
 Requests, records of `__transaction_state`, and batches and markers in the logs of partitions have a common event type.
-Fields and properties of events and transactions have the names of the columns in `transactions/tables`.
+Both classes are rows of a table.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Annotated, Literal
 
-from kwire_cli.analysis.call import between, later
+from kwire_cli.analysis.call import Evidence, between, later
+from kwire_cli.analysis.rows import COUNTS, FLAG, ID, NAMES, NUMBER, PLACE, PLACES, SECONDS, TEXT, TIME, Row
 from kwire_cli.errors import counted, few
-
-if TYPE_CHECKING:
-    from kwire_cli.analysis.call import Evidence
 
 COMMITTED = "committed"
 ABORTED = "aborted"
@@ -49,46 +47,54 @@ REPEATED = frozenset({"addPartitions", "verifyPartitions", "produce", "commitOff
 """Kinds of events that are merged if they follow each other."""
 
 
-@dataclass(slots=True)
-class Event:
+@dataclass(slots=True, kw_only=True)
+class OfProducer(Row):
+    """A row about a producer."""
+
+    ordinal: Annotated[int, NUMBER, "the order of rows"] = 0
+    transactional_id: Annotated[str | None, TEXT, "null if no input names it"] = None
+    producer_id: Annotated[int, ID, "null if unknown"] = NO_PRODUCER
+    epoch: Annotated[int, ID, "the epoch of the producer"] = NO_PRODUCER
+
+    @property
+    def name(self) -> Annotated[str, TEXT, "the transactional id, or `producer` and its id"]:
+        """The transactional id, or the producer id if it is not known."""
+        return self.transactional_id or f"producer {self.producer_id}"
+
+
+@dataclass(slots=True, kw_only=True)
+class Event(OfProducer):
     """An event of a transaction, or several requests of the same kind that follow each other.
 
-    `time` is the time of the first complete request, and `answered` the time of the last complete response, in seconds
-    since 1970. `partitions` contains the partitions of the event, such as `orders-0`, and `written` counts the batches,
-    records and bytes that were written to them. In a record of the coordinator, `about` is the state and `began` the
-    start of the transaction. `implicit` is true if a broker adds the partitions of a Produce, or the group of a
-    TxnOffsetCommit, to the transaction itself (KIP-890). `is_ok` is true if there was a response without an error for
-    at least a part of the request. `by_broker` is true if a broker sent the request.
+    `partitions` contains the partitions of the event, such as `orders-0`. In a record of the coordinator, `about` is
+    the state and `began` the start of the transaction. `implicit` is true if a broker adds the partitions of a Produce,
+    or the group of a TxnOffsetCommit, to the transaction itself (KIP-890). `by_broker` is true if a broker sent the
+    request.
     """
 
-    event: What
-    time: float | None
-    answered: float | None
-    transactional_id: str | None
-    producer_id: int
-    epoch: int
-    place: Evidence
-    client: str | None = None
-    partitions: dict[str, None] = field(default_factory=dict)
+    event: Annotated[What, TEXT, "`initProducerId`, `addPartitions`, `produce`, `state`, `records`, …"]
+    time: Annotated[float | None, TIME, "when the first request was complete, or the record was written"]
+    answered: Annotated[float | None, TIME, "when the last response was complete"] = None
+    count: Annotated[int, NUMBER, "the requests that the event stands for"] = 1
+    is_ok: Annotated[bool, FLAG, "whether a part of the request had no error"] = True
+    client: Annotated[str | None, TEXT, "the client; null in logs"] = None
+    place: Annotated[Evidence, PLACE, "the frame, line or offset"]
+    errors: Annotated[Counter[str], COUNTS, "the errors and how often each was answered"] = field(
+        default_factory=Counter
+    )
     written: Counter[str] = field(default_factory=Counter)
+    """The batches, records and bytes."""
+    partitions: dict[str, None] = field(default_factory=dict)
     groups: tuple[str, ...] = ()
     result: str = OPEN
-    errors: Counter[str] = field(default_factory=Counter)
     about: str = ""
     implicit: bool = False
-    is_ok: bool = True
-    count: int = 1
     timeout: float | None = None
     began: float | None = None
     by_broker: bool = False
 
     @property
-    def name(self) -> str:
-        """The transactional id, or the producer id if it is not known."""
-        return self.transactional_id or f"producer {self.producer_id}"
-
-    @property
-    def detail(self) -> str:
+    def detail(self) -> Annotated[str, TEXT, "what the event is about"]:
         """The group, state, partitions and records of the event in a few words."""
         marker = "COMMIT" if self.result == COMMITTED else "ABORT"
         partitions = few([*self.partitions] if self.event == "state" else sorted(self.partitions))
@@ -125,48 +131,51 @@ class Event:
         self.partitions |= other.partitions
         self.written.update(other.written)
 
+    def begin(self, began: float | None, *, is_in_logs: bool = False) -> Transaction:
+        """Return a transaction of the producer."""
+        return Transaction(
+            transactional_id=self.transactional_id,
+            producer_id=self.producer_id,
+            epoch=self.epoch,
+            began=began,
+            is_in_logs=is_in_logs,
+        )
 
-@dataclass(slots=True)
-class Transaction:
-    """A transaction.
 
-    `began` is None if the transaction began before the input. `decided` is the time of the request or record that ends
-    the transaction, and determines the order of a producer's transactions. `ended` is the time of the response to the
-    client. `ended_by` is `client`, `coordinator` (a timeout or an operator) or `initProducerId` (another or a new
-    instance).
+@dataclass(slots=True, kw_only=True)
+class Transaction(OfProducer):
+    """A transaction. `decided` determines the order of a producer's transactions.
+
+    `added` contains the partitions in the requests to the coordinator and in its records.
     """
 
-    transactional_id: str | None
-    producer_id: int
-    epoch: int
-    began: float | None
-    is_in_logs: bool = False
-    decided: float | None = None
-    ended: float | None = None
-    result: str = OPEN
-    partitions: set[str] = field(default_factory=set)
-    written: Counter[str] = field(default_factory=Counter)
-    """The batches, records and bytes."""
-    groups: dict[str, None] = field(default_factory=dict)
-    errors: Counter[str] = field(default_factory=Counter)
-    clients: dict[str, None] = field(default_factory=dict)
-    ended_by: str | None = None
-    timeout_s: float | None = None
-    added: set[str] = field(default_factory=set)
-    """Partitions in the requests to the coordinator and in its records."""
-    marked: set[str] = field(default_factory=set)
-    """Partitions with a marker in the input."""
-    is_from_beginning: bool = False
-    """Whether the input contains the producer's InitProducerId, and therefore all its requests to the coordinator."""
-    places: list[Evidence] = field(default_factory=list)
+    began: Annotated[float | None, TIME, "null if the transaction began before the input"]
+    ended: Annotated[float | None, TIME, "when the client got the answer to its end"] = None
+    decided: Annotated[float | None, TIME, "when the end was requested or written"] = None
+    timeout_s: Annotated[float | None, SECONDS, "transaction.timeout.ms in seconds"] = None
+    result: Annotated[str, TEXT, "`committed`, `aborted`, `open`, or `unknown` without the coordinator's side"] = OPEN
+    ended_by: Annotated[
+        str | None, TEXT, "`client`, `coordinator` (a timeout or an operator) or `initProducerId` (another instance)"
+    ] = None
+    partitions: Annotated[set[str], NAMES, "the partitions, such as `orders-0`"] = field(default_factory=set)
+    added: Annotated[set[str], NAMES, "the partitions that were added at the coordinator"] = field(default_factory=set)
+    marked: Annotated[set[str], NAMES, "the partitions whose marker was seen"] = field(default_factory=set)
+    is_from_beginning: Annotated[bool, FLAG, "whether the producer's InitProducerId was seen"] = False
+    is_in_logs: Annotated[bool, FLAG, "whether logs show the transaction, not traffic"] = False
+    groups: Annotated[dict[str, None], NAMES, "the groups whose offsets are in the transaction"] = field(
+        default_factory=dict
+    )
+    written: Annotated[Counter[str], COUNTS, "the `batches`, `records` and `bytes` written"] = field(
+        default_factory=Counter
+    )
+    errors: Annotated[Counter[str], COUNTS, "the errors and how often each was answered"] = field(
+        default_factory=Counter
+    )
+    clients: Annotated[dict[str, None], NAMES, "the clients"] = field(default_factory=dict)
+    places: Annotated[list[Evidence], PLACES, "the first events"] = field(default_factory=list)
 
     @property
-    def name(self) -> str:
-        """The transactional id, or the producer id if it is not known."""
-        return self.transactional_id or f"producer {self.producer_id}"
-
-    @property
-    def duration_s(self) -> float | None:
+    def duration_s(self) -> Annotated[float | None, SECONDS, "the seconds from begin to end"]:
         """Seconds from start to end."""
         return None if self.began is None or self.ended is None else max(between(self.began, self.ended), 0.0)
 
@@ -196,3 +205,19 @@ class Transaction:
             self.decided = decided
             self.ended = ended
             self.ended_by = by
+
+
+@dataclass(slots=True, kw_only=True)
+class OpenInLog(OfProducer):
+    """An open transaction in the log of a partition."""
+
+    topic_partition: Annotated[str, TEXT, "the partition"]
+    first_offset: Annotated[int, NUMBER, "the first offset of the transaction: the last stable offset"]
+    end_offset: Annotated[int, NUMBER, "the end of the log"]
+    since: Annotated[float | None, TIME, "the time of the first record"]
+    open_s: Annotated[float, SECONDS, "the seconds from this record to the newest one of the log"]
+    coordinator: Annotated[str | None, TEXT, "the state of the transactional id in `__transaction_state`"]
+    is_hanging: Annotated[
+        bool | None, FLAG, "whether the coordinator does not know of the transaction; null if that is not clear"
+    ]
+    place: Annotated[Evidence, PLACE, "the first record"]

@@ -1,28 +1,25 @@
 """The replay of transactions: events of calls and of logs, and the rows of tables.
 
-The columns in `transactions/tables` have the names of fields and properties of transactions and events. Transactions
-are assembled separately from traffic and from logs. A transaction in both has two rows.
+Transactions are assembled separately from traffic and from logs. A transaction in both has two rows.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.call import Evidence
-from kwire_cli.analysis.calls import ReplayedTables, place_row
+from kwire_cli.analysis.calls import ReplayedTables
 from kwire_cli.analysis.transactions.logged import transactions_in_logs
 from kwire_cli.analysis.transactions.logs import LogTransactions
-from kwire_cli.analysis.transactions.model import MOST_EVENTS, MOST_PLACES, NO_PRODUCER
-from kwire_cli.analysis.transactions.tables import EVENTS, TABLES, TRANSACTIONS
+from kwire_cli.analysis.transactions.model import MOST_EVENTS, Event, OpenInLog, Transaction
 from kwire_cli.analysis.transactions.timeline import transactions_in_traffic
 from kwire_cli.analysis.transactions.traffic import EVENTS_OF, QUERY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator
 
     from kwire_cli.analysis.call import Call
+    from kwire_cli.analysis.rows import Row
     from kwire_cli.analysis.subjects import LogItem
-    from kwire_cli.analysis.transactions.model import Event, Transaction
 
 
 class TransactionReplay:
@@ -69,8 +66,8 @@ class TransactionReplay:
             self._dropped += 1
             self._last.pop(key, None)
 
-    def rows(self) -> Iterator[tuple[str, list[Any]]]:
-        """Yield the rows of the tables, each with the name of its table."""
+    def rows(self) -> Iterator[Row]:
+        """Yield the transactions, the events, and the open transactions of logs, each in their order."""
         for event in self._events:
             event.transactional_id = event.transactional_id or self._names.get(event.producer_id)
         records = self._logs.records()
@@ -78,47 +75,16 @@ class TransactionReplay:
         events = self._events + records
         for piece in pieces:
             events += piece.events
-        events.sort(key=_order)
         transactions = transactions_in_traffic(self._events) + transactions_in_logs(records, pieces)
-        yield from _rows("transactions", map(_of_transaction, transactions))
-        yield from _rows("transaction_events", map(_of_event, events))
-        yield from _rows("open_in_logs", self._logs.open())
+        for rows in (transactions, sorted(events, key=_order), self._logs.open()):
+            for ordinal, row in enumerate(rows):
+                row.ordinal = ordinal
+                yield row
 
 
-REPLAYED = ReplayedTables(TABLES, QUERY, TransactionReplay)
-
-
-def _rows(table: str, rows: Iterable[Sequence[Any]]) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the rows of a table with their ordinals. `rows` contains the values of the other columns, in order."""
-    for ordinal, row in enumerate(rows):
-        columns = zip(TABLES[table][1:], row, strict=True)
-        yield table, [ordinal, *(_cell(name, kind, value, ordinal) for (name, kind, _), value in columns)]
-
-
-def _of_event(event: Event) -> list[Any]:
-    return [getattr(event, name) for name, *_ in EVENTS[1:]]
-
-
-def _of_transaction(transaction: Transaction) -> list[Any]:
-    return [
-        transaction.written[name] if name in {"batches", "records", "bytes"} else getattr(transaction, name)
-        for name, *_ in TRANSACTIONS[1:]
-    ]
-
-
-def _cell(name: str, kind: Any, value: Any, ordinal: int) -> Any:
-    """Return a value in the type of its column."""
-    if isinstance(value, Evidence):
-        return place_row(value, ordinal)
-    if name == "places":
-        return [place_row(place, ordinal * MOST_PLACES + at) for at, place in enumerate(value)]
-    if name == "errors":
-        return dict(sorted(value.items()))
-    if kind == "VARCHAR[]":
-        return sorted(value) if isinstance(value, set) else [*value]
-    if kind == "TIMESTAMPTZ" and value is not None:
-        return round(value * 1e6)
-    return None if name in {"producer_id", "epoch"} and value == NO_PRODUCER else value
+ROWS = {"transactions": Transaction, "transaction_events": Event, "open_in_logs": OpenInLog}
+"""The rows of each table."""
+REPLAYED = ReplayedTables(ROWS, QUERY, TransactionReplay)
 
 
 def _order(event: Event) -> tuple[float, int]:

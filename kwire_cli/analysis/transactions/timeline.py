@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.transactions.model import ABORTED, NO_PRODUCER, OPEN, UNKNOWN, Transaction
+from kwire_cli.analysis.transactions.model import ABORTED, NO_PRODUCER, OPEN, UNKNOWN
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kwire_cli.analysis.transactions.model import Event
+    from kwire_cli.analysis.transactions.model import Event, Transaction
 
 COORDINATED = frozenset({"initProducerId", "addPartitions", "addOffsets", "endTransaction", "writeMarkers"})
 """Events whose request the coordinator receives or sends."""
@@ -118,7 +118,7 @@ class _Timeline:
                 return
 
     def _begin(self, event: Event, began: float | None) -> Transaction:
-        transaction = Transaction(event.transactional_id, event.producer_id, event.epoch, began)
+        transaction = event.begin(began)
         transaction.is_from_beginning = self.is_from_beginning
         transaction.timeout_s = self.timeout
         transaction.errors.update(self.errors)

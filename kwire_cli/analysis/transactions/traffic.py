@@ -141,14 +141,14 @@ def _event(call: Call, what: What, body: Body) -> Event:
     """Return an event of a call. The body, or a part of a body, has the ids of the transaction."""
     errors = Counter(call.errors)
     return Event(
-        what,
-        call.asked,
-        call.answered,
-        body.get("transactionalId") or None,
-        _number(body, "producerId"),
-        _number(body, "producerEpoch"),
-        call.request_place,
-        call.who,
+        event=what,
+        time=call.asked,
+        answered=call.answered,
+        transactional_id=body.get("transactionalId") or None,
+        producer_id=_number(body, "producerId"),
+        epoch=_number(body, "producerEpoch"),
+        place=call.request_place,
+        client=call.who,
         errors=errors,
         is_ok=call.response is not None and not errors,
     )

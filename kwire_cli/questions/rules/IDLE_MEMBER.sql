@@ -35,9 +35,9 @@ select
     w.members as weight,
     (
         select evidence(a.place)
-        from group_assignments a
+        from group_events a
         join idle i on i.group_id = a.group_id and i.member = a.member
-        where a.group_id = w.group_id
+        where a.group_id = w.group_id and a.kind = 'assignment'
     ) as evidence
 from waiting w
 left join holding h using (group_id)

@@ -1,7 +1,7 @@
 -- One row for each streams group of which a coordinator says that topics are missing or do not match, unless a member
 -- gets a task later.
 with ready as (
-    select group_id, max(ordinal) as last_ordinal from group_assignments where len(partitions) > 0 group by group_id
+    select group_id, max(ordinal) as last_ordinal from group_events where len(assigned) > 0 group by group_id
 ),
 said as (
     select

@@ -1,11 +1,12 @@
 """The tables of groups: filled from captures, request logs and log directories, and documented."""
 
+import pytest
 from kit.calls import CATALOG, ORDERS_0, asked, beat, join, leave, sync
-from kit.commands import ROOT
+from kit.commands import ROOT, hold_table
 
 import kwire_cli as kwire
 from kwire_cli.analysis.calls import TableFold
-from kwire_cli.analysis.groups.tables import TABLES
+from kwire_cli.analysis.groups.replay import ROWS
 from kwire_cli.analysis.replays import REPLAYED
 from kwire_cli.message.redaction import Redaction
 
@@ -23,7 +24,7 @@ def test_groups_of_a_capture():
         assert rows[2][4] == "leaves: max.poll.interval.ms exceeded, probably (3.0 s of 3.0 s)"
         triggers = tables.sql("select cause, place.what, place.frame from rebalance_triggers where rebalance = 2")
         assert triggers.fetchall() == [("poll", "LeaveGroup request", 118)]
-        owners = "select client, len(partitions) from group_assignments where generation = 2 order by number"
+        owners = "select client, len(assigned) from group_events where generation = 2 and kind = 'assignment'"
         assert tables.sql(owners).fetchall() == [("worker-1", 1), ("worker-2", 1)]
 
 
