@@ -6,6 +6,7 @@ results are an `Answer`. They are imported only when they run, because most runs
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -225,23 +226,24 @@ def _show_verification(environment: Environment, options: Options) -> int:
     paths = verifiable(options.paths)
     caller = Terminal(environment)
     form = options.record_format or AUTO
-    if options.master is not None:
-        parts = verify.parts_of(paths)
-        with environment.answering():
-            fold = partial(_verify_numbered, parts, options.deep, form)
-            answer = verify.merge_verified(paths, in_tasks(environment, options, len(parts), fold))
-            return emit(environment, answer, options)
-    verification = verify.Verification(paths, options.deep, form, caller)
+    parts = verify.parts_of(paths)
+    counts: Counter[str] = Counter()
     caller.begin(paths)
     with environment.answering():
-        emit(environment, verification.answer(), options)
-    return Exit.FOUND if verification.checked.faults else Exit.DONE
+        if options.master is None:
+            results: Iterable[Verified] = verify.verify_each(parts, deep=options.deep, form=form, caller=caller)
+        else:
+            fold = partial(_verify_numbered, parts, options.deep, form)
+            results = in_tasks(environment, options, len(parts), fold)
+        emit(environment, verify.verification(paths, results, counts), options)
+    return Exit.FOUND if counts["faults"] else Exit.DONE
 
 
 def _verify_numbered(parts: Sequence[Part], deep: bool, form: str, numbers: Iterable[int]) -> list[Verified]:  # noqa: FBT001 - of a partial
     from kwire_cli.analysis import verify  # as above
 
-    return verify.verify_each((parts[number] for number in numbers), deep=deep, form=form)
+    results = verify.verify_each((parts[number] for number in numbers), deep=deep, form=form)
+    return [result._replace(rows=[*result.rows]) for result in results]
 
 
 def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:

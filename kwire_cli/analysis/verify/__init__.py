@@ -1,17 +1,18 @@
 """Verification that the files of log directories are consistent, as a broker leaves them.
 
-`verify_part` yields the faults of a partition's folder or of a file. `Verification` returns the faults of whole log
-directories as an answer. Tasks verify some parts each with `verify_each`, and `merge_verified` returns the same answer.
+`verify_part` yields the faults of a partition's folder or of a file. `verify_each` does so for the parts of log
+directories, in one process or in tasks, and `verification` returns the results as an answer.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.verify.checks import Checked, Fault, StoppedError
 from kwire_cli.analysis.verify.partition import is_text, verify_part
-from kwire_cli.answer import Answer, Column, Fact, Facts, Row, Table
+from kwire_cli.answer import Answer, Column, Fact, Facts, Table
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.formats import AUTO
 from kwire_cli.source.logs.files import nothing_in, walk
@@ -20,11 +21,12 @@ from kwire_cli.stores import absolute, location, path_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from kwire_cli.answer import Row
     from kwire_cli.stores import Place
 
-__all__ = ["Fault", "Verification", "merge_verified", "parts_of", "verify", "verify_each", "verify_part"]
+__all__ = ["Fault", "parts_of", "verification", "verify", "verify_each", "verify_part"]
 
 COLUMNS = (
     Column("fault", level="error"),
@@ -61,112 +63,68 @@ def parts_of(paths: Sequence[str | os.PathLike[str]]) -> list[Part]:
     return parts
 
 
-@dataclass
-class Verification:
-    """The faults below paths. `checked` counts the files that were read for the rows so far.
+class Verified(NamedTuple):
+    """The faults of a part as rows, and the counts of its files, which are complete once the rows are read."""
+
+    path: str
+    rows: Iterable[Row]
+    checked: Checked
+
+
+def verify_each(
+    parts: Iterable[Part], *, deep: bool = False, form: str = AUTO, caller: Caller | None = None
+) -> Iterator[Verified]:
+    """Yield the results of parts, whose rows must be read in order.
 
     With `deep` the records are read too. `form` is the record format. `caller` receives the progress, and may stop the
-    verification.
+    verification. The rows raise InputError if a file cannot be read.
     """
-
-    paths: Sequence[str]
-    deep: bool = False
-    form: str = AUTO
-    caller: Caller = field(default_factory=Caller)
-    checked: Checked = field(default_factory=Checked)
-
-    def answer(self) -> Answer:
-        """Return the faults of each path, in the order of the paths, then counts of the files that were read.
-
-        Raises:
-            InputError: A folder cannot be read. While the rows are read: a file cannot be read, or a path contains no
-                files of a log directory.
-
-        """
-        parts = parts_of(self.paths)
-        self.checked = Checked(caller=self.caller)
-        return Answer("Verification", [Table("faults", COLUMNS, self._rows(parts)), Facts(_facts(self.checked))])
-
-    def _rows(self, parts: Sequence[Part]) -> Iterator[Row]:
-        checked = self.checked
-        found: dict[str, int] = {}
-        for part in parts:
-            before = checked.logs + checked.faults
-            try:
-                yield from _rows_of(part, checked, deep=self.deep, form=self.form)
-            except StoppedError:
-                return
-            found[part.path] = found.get(part.path, 0) + checked.logs + checked.faults - before
-        _refuse_nothing(self.paths, found, checked)
+    for part in parts:
+        checked = Checked(caller=caller or Caller())
+        yield Verified(part.path, _rows_of(part, checked, deep=deep, form=form), checked)
 
 
 def _rows_of(part: Part, checked: Checked, *, deep: bool, form: str) -> Iterator[Row]:
-    """Yield the faults of a part as rows, and count them. Raise StoppedError if the caller stops the verification."""
     long = absolute(part.path)
     short = str(path_of(part.path))
     for fault in verify_part(part.place, deep=deep, form=form, checked=checked):
-        checked.faults += 1
+        checked.counts["faults"] += 1
         inside = fault.file.startswith(long)
         file = short + fault.file.removeprefix(long) if inside else fault.file
         yield fault.code, location(file), fault.position, fault.offset, fault.text
 
 
-def _facts(checked: Checked) -> Iterator[Fact]:
-    """Yield the counts. If they are read after the rows, they are complete."""
-    yield from (Fact(name, getattr(checked, name), "count") for name in ("files", "batches", "faults"))
-    if checked.unused:
-        yield Fact("notInUse", checked.unused, "count")
+def verification(paths: Sequence[str], results: Iterable[Verified], counts: Counter[str]) -> Answer:
+    """Return the faults of each part, then the counts of the files, which `counts` has while the rows are read.
+
+    The rows raise InputError if a file cannot be read, or a path contains no files of a log directory.
+    """
+    return Answer("Verification", [Table("faults", COLUMNS, _rows(paths, results, counts)), Facts(_facts(counts))])
 
 
-def _refuse_nothing(paths: Sequence[str], found: Mapping[str, int], checked: Checked) -> None:
-    """Raise InputError if a folder has no log and no fault, or if no log has a batch."""
+def _rows(paths: Sequence[str], results: Iterable[Verified], counts: Counter[str]) -> Iterator[Row]:
+    found: Counter[str] = Counter()
+    for part in results:
+        try:
+            yield from part.rows
+        except StoppedError:
+            return
+        finally:
+            counts.update(part.checked.counts)
+        found[part.path] += part.checked.counts["logs"] + part.checked.counts["faults"]
     for path in paths:
-        if not found.get(path) and path_of(path).is_dir():
+        if not found[path] and path_of(path).is_dir():
             raise nothing_in(path_of(path), "segment and no snapshot")
-    if checked.logs and not checked.batches and not checked.faults:
-        looked = f"{counted(checked.files, 'file')}: {counted(checked.logs, 'segment')}"
+    if counts["logs"] and not counts["batches"] and not counts["faults"]:
+        looked = f"{counted(counts['files'], 'file')}: {counted(counts['logs'], 'segment')}"
         raise InputError(f"0 batches in {looked} without a batch, so there was nothing to verify")
 
 
-class Verified(NamedTuple):
-    """The result of a task: the faults of a part as rows, and the counts of its files."""
-
-    path: str
-    rows: list[Row]
-    checked: Checked
-
-
-def verify_each(parts: Iterable[Part], *, deep: bool, form: str) -> list[Verified]:
-    """Verify parts, one after the other, in a task.
-
-    Raises:
-        InputError: A file cannot be read.
-
-    """
-    done = []
-    for part in parts:
-        checked = Checked()
-        rows = [*_rows_of(part, checked, deep=deep, form=form)]
-        done.append(Verified(part.path, rows, checked))
-    return done
-
-
-def merge_verified(paths: Sequence[str], results: Iterable[Verified]) -> Answer:
-    """Return the answer for paths from the results of all parts. It equals the answer of a `Verification`.
-
-    Raises:
-        InputError: A path contains no files of a log directory.
-
-    """
-    checked = Checked()
-    rows: list[Row] = []
-    found: dict[str, int] = {}
-    for result in results:
-        rows += result.rows
-        checked.add(result.checked)
-        found[result.path] = found.get(result.path, 0) + result.checked.logs + result.checked.faults
-    _refuse_nothing(paths, found, checked)
-    return Answer("Verification", [Table("faults", COLUMNS, rows), Facts([*_facts(checked)])], bool(checked.faults))
+def _facts(counts: Counter[str]) -> Iterator[Fact]:
+    """Yield the counts. If they are read after the rows, they are complete."""
+    yield from (Fact(name, counts[name], "count") for name in ("files", "batches", "faults"))
+    if counts["notInUse"]:
+        yield Fact("notInUse", counts["notInUse"], "count")
 
 
 def verify(*paths: str | os.PathLike[str], deep: bool = False, form: str = AUTO) -> Answer:
@@ -178,6 +136,7 @@ def verify(*paths: str | os.PathLike[str], deep: bool = False, form: str = AUTO)
         InputError: A path cannot be read, or contains no files of a log directory.
 
     """
-    verification = Verification([*map(str, paths)], deep, form)
-    answer = verification.answer().read()
-    return replace(answer, found=verification.checked.faults > 0)
+    counts: Counter[str] = Counter()
+    results = verify_each(parts_of(paths), deep=deep, form=form)
+    answer = verification([*map(str, paths)], results, counts).read()
+    return replace(answer, found=counts["faults"] > 0)

@@ -7,6 +7,7 @@ anomalies of a single file are faults too.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,30 +52,19 @@ class StoppedError(Exception):
 
 @dataclass
 class Checked:
-    """Counts of files read, of the segments and snapshots among them, and of their batches and faults.
+    """The files that are read.
 
-    `unused` counts segments and snapshots that are not in use, such as `.deleted` files. `caller` receives the
-    progress, and may stop the reading.
+    `counts` has the numbers of `files`, of segments and snapshots among them (`logs`), of their `batches` and `faults`,
+    and of segments and snapshots that are `notInUse`, such as `.deleted` files. `caller` receives the progress, and may
+    stop the reading.
     """
 
-    files: int = 0
-    logs: int = 0
-    batches: int = 0
-    faults: int = 0
-    unused: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
     caller: Caller = field(default_factory=Caller)
-
-    def add(self, other: Checked) -> None:
-        """Add the counts of another part."""
-        self.files += other.files
-        self.logs += other.logs
-        self.batches += other.batches
-        self.faults += other.faults
-        self.unused += other.unused
 
     def read(self, file: Place) -> Generator[Fault, None, Contents[Any]]:
         """Yield the anomalies of a file without batches as faults, and return the contents."""
-        self.files += 1
+        self.counts["files"] += 1
         contents = read_log_file(file)
         yield from from_anomalies(file, contents.anomalies)
         return contents
@@ -91,9 +81,7 @@ class Checked:
                     raise StoppedError
             yield item
         self.caller.progress(str(log), source.size, source.size)
-        self.files += 1
-        self.logs += 1
-        self.batches += batches
+        self.counts.update(files=1, logs=1, batches=batches)
 
 
 def from_anomalies(file: Place, anomalies: Iterable[Anomaly], offset: int | None = None) -> Iterator[Fault]:

@@ -118,7 +118,7 @@ class _Verification:
         for file in self.part.of(Kind.CHECKPOINT):
             yield from self._verify_unused(file)
         for file in self.part.unused:
-            self.checked.unused += 1
+            self.checked.counts["notInUse"] += 1
             yield from self._verify_unused(file)
 
     def _texts(self) -> Iterator[Fault]:

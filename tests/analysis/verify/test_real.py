@@ -1,13 +1,14 @@
 """Folders that brokers left: clean as they are, and with damage done to a copy."""
 
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from kwire_cli import verify
-from kwire_cli.analysis.verify import Verification, verify_part
+from kwire_cli.analysis.verify import parts_of, verification, verify_each, verify_part
 from kwire_cli.errors import InputError
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import walk
@@ -32,10 +33,14 @@ def faults_of(path, *, deep=False):
     return verify(path, deep=deep)["faults"].to_dicts()
 
 
+def answer_about(path, counts):
+    return verification([str(path)], verify_each(parts_of([path])), counts)
+
+
 def test_the_answer_counts_faults_while_they_are_read():
-    fold = Verification([str(ROOT / "samples" / "segments" / "garbage-0")])
-    answer = fold.answer()
-    assert (fold.checked.files, fold.checked.faults) == (0, 0)
+    counts = Counter()
+    answer = answer_about(ROOT / "samples" / "segments" / "garbage-0", counts)
+    assert not counts
     document = answer_document(answer)
     [row] = document["tables"]["faults"]
     assert (row["fault"], row["position"], row["offset"]) == TORN["garbage-0"]
@@ -48,13 +53,13 @@ def test_the_answer_is_an_error_where_nothing_could_be_verified(tmp_path, files,
     for name, data in files.items():
         (tmp_path / "t-0" / name).write_bytes(data)
     with pytest.raises(InputError, match=reason):
-        answer_document(Verification([str(tmp_path)]).answer())
+        answer_document(answer_about(tmp_path, Counter()))
 
 
 def test_a_file_that_cannot_be_read_is_an_error(tmp_path):
     missing = tmp_path / "t-0" / LOG
     with pytest.raises(InputError, match="cannot be read"):
-        answer_document(Verification([missing]).answer())
+        answer_document(answer_about(missing, Counter()))
 
 
 @pytest.mark.shared
