@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.call import Evidence, instant, parts
-from kwire_cli.analysis.coordinators import OFFSET_COMMITS, decode_coordinator, events, type_of
-from kwire_cli.analysis.groups.moves import NOTHING, Move, number, partitions_in, span_of, text, topics_in
+from kwire_cli.analysis.coordinators import OFFSET_COMMITS, decode_coordinator, events, is_whole, type_of
+from kwire_cli.analysis.groups.moves import NOTHING, Move, partitions_in, span_of, topics_in
 from kwire_cli.analysis.groups.reading import decoded, tasks_in
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.kafka_topics import decode_record
@@ -36,11 +36,9 @@ def topic_names(item: LogItem) -> Iterator[tuple[str, str]]:
         return
     for event in events([item.item]):
         record = decode_record(catalog(), CLUSTER_METADATA, event.key, event.value)
-        if record is None or record.value is None or record.value.type != TOPIC_RECORD or record.value.body is None:
-            continue
-        value = record.value.json_data()
-        if isinstance(value, dict):
-            yield text(value.get("topicId")), text(value.get("name"))
+        if record and record.value and record.value.type == TOPIC_RECORD and is_whole(record.value):
+            value = record.value.json_data()
+            yield value["topicId"], value["name"]
 
 
 def logged_moves(item: LogItem) -> Iterator[Move]:
@@ -55,7 +53,7 @@ def logged_moves(item: LogItem) -> Iterator[Move]:
             place = Evidence("record", instant(time), file=item.file, offset=event.offset)
             protocol = record.group_type or "share"
             yield from _moves(
-                Move("", time, None, place, record.name, protocol, text(record.key.get("memberId"))), record
+                Move("", time, None, place, record.name, protocol, record.key.get("memberId", "")), record
             )
 
 
@@ -70,30 +68,30 @@ def _moves(move: Move, record: CoordinatorRecord) -> Iterator[Move]:
             topics = topics_in(value.get("subscribedTopicNames"))
             yield _described(move, value)._replace(kind="member" if value else "gone", topics=topics)
         case _, "Metadata" if value:
-            yield move._replace(kind="epoch", reached=number(value.get("epoch")))
+            yield move._replace(kind="epoch", reached=value.get("epoch"))
         case _, "CurrentMemberAssignment" if value:
             has = partitions_in(value, "assignedPartitions", "activeTasks") or NOTHING
-            yield move._replace(kind="assigned", reached=number(value.get("memberEpoch")), assignment=has)
+            yield move._replace(kind="assigned", reached=value.get("memberEpoch"), assignment=has)
 
 
 def _generation(move: Move, value: Body) -> Move:
-    protocol_type = text(value.get("protocolType"))
-    move = move._replace(kind="generation" if value else "gone", reached=number(value.get("generation")))
+    protocol_type = value.get("protocolType") or ""
+    move = move._replace(kind="generation" if value else "gone", reached=value.get("generation"))
     members = []
     for (row,) in parts(value, "members"):
         assignment = row.get("assignment")
-        message = assignment if isinstance(assignment, dict) else decoded(text(assignment), "assignment", protocol_type)
+        message = assignment if isinstance(assignment, dict) else decoded(assignment or "", "assignment", protocol_type)
         member = _described(move, row)
-        members.append(member._replace(member=text(row.get("memberId")), assignment=tasks_in(message)))
-    return move._replace(assignor=text(value.get("protocol")), listed=tuple(members))
+        members.append(member._replace(member=row.get("memberId") or "", assignment=tasks_in(message)))
+    return move._replace(assignor=value.get("protocol") or "", listed=tuple(members))
 
 
 def _described(move: Move, row: Body) -> Move:
     """Return a move with the client and the settings in the record of a member."""
     return move._replace(
-        client=text(row.get("clientId")),
-        host=text(row.get("clientHost")).lstrip("/"),
-        instance=text(row.get("groupInstanceId", row.get("instanceId"))) or None,
+        client=row.get("clientId") or "",
+        host=(row.get("clientHost") or "").lstrip("/"),
+        instance=row.get("groupInstanceId", row.get("instanceId")) or None,
         rebalance_timeout=span_of(row.get("rebalanceTimeout", row.get("rebalanceTimeoutMs"))),
         session_timeout=span_of(row.get("sessionTimeout")),
     )
@@ -101,6 +99,6 @@ def _described(move: Move, row: Body) -> Move:
 
 def _deliveries(move: Move, record: CoordinatorRecord) -> Iterator[Move]:
     for (row,) in parts(record.value, "stateBatches"):
-        count = number(row.get("deliveryCount")) or 0
+        count = row.get("deliveryCount") or 0
         if count > 1:
-            yield move.shared("redelivery", text(record.key.get("topicId")), record.key.get("partition"), row, count)
+            yield move.shared("redelivery", (record.key["topicId"], record.key["partition"]), row, count)

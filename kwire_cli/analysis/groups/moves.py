@@ -1,23 +1,20 @@
 """Moves of group members: the common form of calls and of coordinator records, for the replays.
 
-Fields of bodies may be missing or have any type in corrupt input. The functions here return a default for such values,
-so that the replays need no checks.
+Bodies come from tables and from decoded records, so a field of a body is missing, null, or has the type of its
+definition.
 """
 
 from __future__ import annotations
 
-from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.call import parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Mapping
 
     from kwire_cli.analysis.call import Evidence
 
-MOST_PARTITIONS = 1 << 14
-"""Maximum number of partitions of an assignment. Further partitions are ignored."""
 UNTIMED = -1e6
 """The time of the start of the input for calls without a time.
 
@@ -106,13 +103,12 @@ class Move(NamedTuple):
         """The reason of a JoinGroup. Empty if the reason does not explain the cause of a rebalance."""
         return "" if self.reason.startswith(UNSAID) else self.reason
 
-    def shared(self, reason: str, topic: str, partition: Any, row: Mapping[str, Any], times: int) -> Move:
+    def shared(self, reason: str, partition: Partition, row: Mapping[str, Any], times: int) -> Move:
         """Return a move about records of a share group that are delivered again, released or rejected."""
         first = row.get("firstOffset")
         last = row.get("lastOffset")
         detail = f"offset {first}" if first == last else f"offsets {first} to {last}"
-        owned = frozenset({(topic, partition)}) if type(partition) is int else NOTHING
-        return self._replace(reason=reason, detail=detail, owned=owned, times=times)
+        return self._replace(reason=reason, detail=detail, owned=frozenset({partition}), times=times)
 
 
 def lapse(first: float, last: float) -> float | None:
@@ -120,29 +116,19 @@ def lapse(first: float, last: float) -> float | None:
     return None if min(first, last) < 0 else last - first
 
 
-def text(value: Any) -> str:
-    """Return a value of a body if it is a string, else an empty string."""
-    return value if isinstance(value, str) else ""
-
-
-def number(value: Any) -> int | None:
-    """Return a value of a body if it is an integer, else None."""
-    return value if type(value) is int else None
-
-
-def span_of(milliseconds: Any) -> float | None:
+def span_of(milliseconds: int | None) -> float | None:
     """Return a timeout of a body in seconds. Return None if it is missing or not positive."""
-    return milliseconds / 1000 if type(milliseconds) is int and milliseconds > 0 else None
+    return milliseconds / 1000 if milliseconds is not None and milliseconds > 0 else None
 
 
-def topics_in(names: Any) -> tuple[str, ...] | None:
-    """Return the sorted topics of a subscription. Return None if `names` is not a list."""
-    return tuple(sorted(map(text, names))) if isinstance(names, list) else None
+def topics_in(names: list[str] | None) -> tuple[str, ...] | None:
+    """Return the sorted topics of a subscription, or None if a message has none."""
+    return None if names is None else tuple(sorted(names))
 
 
 def name_in(row: Mapping[str, Any]) -> str:
     """Return the topic, connector or subtopology of a row of an assignment."""
-    return text(row.get("topic") or row.get("connector") or row.get("topicId") or row.get("subtopologyId"))
+    return row.get("topic") or row.get("connector") or row.get("topicId") or row.get("subtopologyId") or ""
 
 
 def partitions_in(
@@ -151,15 +137,9 @@ def partitions_in(
     """Return the partitions or tasks in some fields of a message. Return None if the message has none of the fields."""
     if not message or all(message.get(field) is None for field in fields):
         return None
-    return frozenset(islice(_each_partition(message, fields, name), MOST_PARTITIONS))
-
-
-def _each_partition(
-    message: dict[str, Any], fields: Sequence[str], name: Callable[[dict[str, Any]], str]
-) -> Iterator[Partition]:
-    for field in fields:
-        for (row,) in parts(message, field):
-            numbers = row.get("partitions", row.get("tasks"))
-            for each in numbers if isinstance(numbers, list) else ():
-                if type(each) is int:
-                    yield name(row), each
+    return frozenset(
+        (name(row), number)
+        for field in fields
+        for (row,) in parts(message, field)
+        for number in row.get("partitions", row.get("tasks")) or ()
+    )

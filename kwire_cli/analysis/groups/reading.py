@@ -19,10 +19,8 @@ from kwire_cli.analysis.groups.moves import (
     UNTIMED,
     Assignment,
     Move,
-    number,
     partitions_in,
     span_of,
-    text,
     topics_in,
 )
 from kwire_cli.records.payload_fields import member_payloads
@@ -74,15 +72,15 @@ def moves_of(call: Call) -> Moves:
         time,
         until,
         call.place,
-        text(request.get("groupId")),
+        request.get("groupId") or "",
         protocol,
-        text(request.get("memberId")),
+        request.get("memberId") or "",
         call.who,
         call.host,
         call.connection,
-        text(request.get("groupInstanceId", request.get("instanceId"))) or None,
-        number(request.get("generationId", request.get("memberEpoch"))),
-        number(response.get("generationId", response.get("memberEpoch"))),
+        request.get("groupInstanceId", request.get("instanceId")) or None,
+        request.get("generationId", request.get("memberEpoch")),
+        response.get("generationId", response.get("memberEpoch")),
         call.errors[0] if response.get("errorCode") and call.errors else "",
         rebalance_timeout=span_of(request.get("rebalanceTimeoutMs")),
         session_timeout=span_of(request.get("sessionTimeoutMs")),
@@ -95,20 +93,20 @@ def moves_of(call: Call) -> Moves:
 def _join(call: Call, move: Move) -> Moves:
     request = call.request
     response = call.response or {}
-    protocol_type = text(request.get("protocolType"))
+    protocol_type = request.get("protocolType") or ""
     protocols = [protocol for (protocol,) in parts(request, "protocols")]
 
     def subscription(row: dict[str, Any]) -> dict[str, Any]:
-        return decoded(text(row.get("metadata")), "metadata", protocol_type)
+        return decoded(row.get("metadata") or "", "metadata", protocol_type)
 
     own = subscription(protocols[0]) if protocols else {}
-    member = text(response.get("memberId")) or move.member
-    everybody = ((text(row.get("memberId")), _owned_in(subscription(row))) for (row,) in parts(response, "members"))
+    member = response.get("memberId") or move.member
+    everybody = ((row.get("memberId") or "", _owned_in(subscription(row))) for (row,) in parts(response, "members"))
     yield move._replace(
         member=member,
-        reason=text(request.get("reason")),
-        detail=", ".join(filter(None, (text(protocol.get("name")) for protocol in protocols))),
-        assignor=text(response.get("protocolName")),
+        reason=request.get("reason") or "",
+        detail=", ".join(filter(None, (protocol.get("name") for protocol in protocols))),
+        assignor=response.get("protocolName") or "",
         topics=topics_in(own.get("topics")),
         owned=_owned_in(own),
         has_id=bool(move.member),
@@ -126,7 +124,7 @@ def _owned_in(subscription: dict[str, Any]) -> Assignment | None:
 
 def _sync(call: Call, move: Move) -> Moves:
     response = call.response or {}
-    protocol_type = text(response.get("protocolType") or call.request.get("protocolType"))
+    protocol_type = response.get("protocolType") or call.request.get("protocolType") or ""
     move = move._replace(reached=move.generation)
     if move.error:
         yield move
@@ -137,13 +135,13 @@ def _sync(call: Call, move: Move) -> Moves:
 
         The second value is None if the assignment is complete, and not a change.
         """
-        message = decoded(text(row.get("assignment")), "assignment", protocol_type)
+        message = decoded(row.get("assignment") or "", "assignment", protocol_type)
         return tasks_in(message), partitions_in(message, "revoked")
 
     has_own = isinstance(response.get("assignment"), str)
     assignment, revoked = read_assignment(response) if has_own else (None, None)
     rows = parts(call.request, "assignments")
-    by_member = tuple((text(row.get("memberId")), *read_assignment(row)) for (row,) in rows)
+    by_member = tuple((row.get("memberId") or "", *read_assignment(row)) for (row,) in rows)
     yield move._replace(assignment=assignment, revoked=revoked, leader_assignments=by_member)
 
 
@@ -154,9 +152,9 @@ def _leave(call: Call, move: Move) -> Moves:
         refused = at < len(errors) and bool(errors[at])
         yield move._replace(
             place=call.request_place,
-            member=text(row.get("memberId")),
-            instance=text(row.get("groupInstanceId")) or None,
-            reason=text(row.get("reason")),
+            member=row.get("memberId") or "",
+            instance=row.get("groupInstanceId") or None,
+            reason=row.get("reason") or "",
             error=move.error or (call.errors[0] if refused and call.errors else ""),
         )
 
@@ -170,9 +168,9 @@ def _heartbeat(call: Call, move: Move) -> Moves:
     elif epoch in {LEAVES, LEAVES_FOR_NOW}:
         move = move._replace(kind="leave", place=call.request_place)
     topics = topics_in(request.get("subscribedTopicNames"))
-    pattern = text(request.get("subscribedTopicRegex"))
+    pattern = request.get("subscribedTopicRegex") or ""
     statuses = [row for (row,) in parts(response, "status")]
-    reason = " ".join(filter(None, (text(row.get("statusDetail")) for row in statuses)))
+    reason = " ".join(filter(None, (row.get("statusDetail") for row in statuses)))
     if call.api == "StreamsGroupHeartbeat":
         assignment = partitions_in(response, "activeTasks")
         owned = partitions_in(request, "activeTasks")
@@ -180,7 +178,7 @@ def _heartbeat(call: Call, move: Move) -> Moves:
         assignment = partitions_in(response.get("assignment"), "topicPartitions", name=call.topic)
         owned = partitions_in(request, "topicPartitions", name=call.topic)
     yield move._replace(
-        member=move.member or text(response.get("memberId")),
+        member=move.member or response.get("memberId") or "",
         reason="leaves for a while, as a static member" if epoch == LEAVES_FOR_NOW else reason,
         detail=", ".join(dict.fromkeys(_status(row.get("statusCode")) for row in statuses)),
         topics=(*(topics or ()), pattern) if pattern else topics,
@@ -197,21 +195,21 @@ def _status(code: int | None) -> str:
 
 def _commit(call: Call, move: Move) -> Moves:
     error = next(error for error in call.errors if error in GROUP_ERRORS)
-    yield move._replace(error=error, generation=number(call.request.get("generationIdOrMemberEpoch")))
+    yield move._replace(error=error, generation=call.request.get("generationIdOrMemberEpoch"))
 
 
 def _shares(call: Call, move: Move) -> Moves:
     """Yield repeated deliveries of records, and records that a member releases or rejects."""
     for topic, partition, row in parts(call.response, "responses", "partitions", "acquiredRecords"):
-        count = number(row.get("deliveryCount")) or 0
+        count = row["deliveryCount"] or 0
         if count > 1:
-            yield move.shared("redelivery", call.topic(topic), partition.get("partitionIndex"), row, count)
+            yield move.shared("redelivery", (call.topic(topic), partition["partitionIndex"]), row, count)
     for topic, partition, row in parts(call.request, "topics", "partitions", "acknowledgementBatches"):
         kinds = row.get("acknowledgeTypes") or []
         for code, reason in ((RELEASE, "release"), (REJECT, "reject")):
             if code in kinds:
                 count = kinds.count(code)
-                yield move.shared(reason, call.topic(topic), partition.get("partitionIndex"), row, count)
+                yield move.shared(reason, (call.topic(topic), partition["partitionIndex"]), row, count)
 
 
 APIS: dict[str, tuple[str, str, Callable[[Call, Move], Moves]]] = {

@@ -15,7 +15,6 @@ from kwire_cli.analysis.groups.classic import ClassicReplay
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
 from kwire_cli.analysis.groups.members import Member
 from kwire_cli.analysis.groups.modern import ModernReplay
-from kwire_cli.analysis.groups.moves import text
 from kwire_cli.analysis.groups.reading import QUERY, moves_of
 from kwire_cli.analysis.groups.timeline import Event, Rebalance, Timeline, Trigger
 
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.groups.moves import Assignment, Move
     from kwire_cli.analysis.subjects import LogItem
 
-MOST_GROUPS = 1 << 12
-"""Maximum number of groups. Moves of further groups are dropped."""
 MOST_MOVES = 1 << 17
 """Maximum number of moves of all groups, without heartbeats that are not news. Further moves are dropped.
 
@@ -37,8 +34,6 @@ A move takes a few hundred bytes.
 MOST_NAMES = 1 << 16
 """Maximum number of topic names."""
 MODERN = ("consumer", "share", "streams")
-MOST_MEMBERS = 1 << 14
-"""Maximum number of members of a group. A restarted client counts as a new member each time."""
 
 
 @dataclass
@@ -60,26 +55,26 @@ class GroupMoves:
         if move.kind != "commit":
             (self.refused_types if move.error else self.types).add(move.protocol)
             timeline.meet(call.broker, call.node)
-            timeline.protocol_type = text(call.request.get("protocolType")) or timeline.protocol_type
+            timeline.protocol_type = call.request.get("protocolType") or timeline.protocol_type
         if not move.member and move.kind != "join":
             move = move._replace(member=self.connections.get(move.connection, ""))
-        elif move.member and move.kind != "leave" and len(self.connections) < MOST_MEMBERS:
+        elif move.member and move.kind != "leave":
             self.connections[move.connection] = move.member
         if not move.member:
             return move
-        member = timeline.members.get(move.member) or Member(move.member, is_accepted=False, is_refused=True)
-        if len(timeline.members) < MOST_MEMBERS:
-            timeline.members[move.member] = member
+        member = timeline.members.setdefault(move.member, Member(move.member, is_accepted=False, is_refused=True))
         member.learn(move)
-        move = move._replace(silence=member.observe(move))
+        silence = member.observe(move)
         number = move.reached if move.reached is not None else move.generation
         is_news = move.is_news or member.reached != (move.connection, number)
+        if is_news and silence is not None:
+            member.gaps.append((move.time - silence, move.time))
         if move.error in ("", REBALANCING):
             member.is_refused = False
         if not move.error and number is not None and move.until is not None:
             member.is_accepted = True
             member.reached = move.connection, number
-        return move if is_news else None
+        return move._replace(silence=silence) if is_news else None
 
 
 class GroupReplay:
@@ -89,39 +84,33 @@ class GroupReplay:
         self.groups: dict[str, GroupMoves] = {}
         self.moves = 0
         self.dropped = 0
-        """Number of moves beyond MOST_MOVES or MOST_GROUPS."""
+        """Number of moves beyond MOST_MOVES."""
         self.topics: dict[str, str] = {}
         """Topic names by id, from the metadata log."""
 
     def call(self, call: Call) -> None:
         """Add one of the calls that QUERY returns. Calls must be added in the order of time."""
         for move in moves_of(call):
-            if (group := self._group(move.group)) and (news := group.observe(call, move)):
-                self._keep(group, news)
+            self._add(move, call)
 
     def log_item(self, item: LogItem) -> None:
         """Add a batch of a coordinator's log, or of the metadata log, which contains the names of topics."""
         if len(self.topics) < MOST_NAMES:
             self.topics.update(topic_names(item))
         for move in logged_moves(item):
-            if group := self._group(move.group):
-                group.types.add(move.protocol)
-                self._keep(group, move)
+            self._add(move)
 
-    def _group(self, name: str) -> GroupMoves | None:
-        if name not in self.groups and len(self.groups) >= MOST_GROUPS:
+    def _add(self, move: Move, call: Call | None = None) -> None:
+        if self.moves >= MOST_MOVES:
             self.dropped += 1
-            return None
-        return self.groups.setdefault(name, GroupMoves(Timeline(group_id=name)))
-
-    def _keep(self, group: GroupMoves, move: Move) -> None:
-        if self.moves < MOST_MOVES:
+            return
+        group = self.groups.setdefault(move.group, GroupMoves(Timeline(group_id=move.group)))
+        if call is None:
+            group.types.add(move.protocol)
+        news = move if call is None else group.observe(call, move)
+        if news:
             self.moves += 1
-            group.moves.append(move)
-            if move.silence is not None and move.member in group.timeline.members:
-                group.timeline.members[move.member].gaps.append((move.time - move.silence, move.time))
-        else:
-            self.dropped += 1
+            group.moves.append(news)
 
     def timelines(self) -> list[Timeline]:
         """Replay all groups, and return their timelines by name."""
