@@ -46,8 +46,7 @@ class Event(NamedTuple):
 class Passed:
     """Counts of records, bytes of gaps, and batches with a wrong checksum.
 
-    `first` and `last` are the first and the last offset, None without a record. `newest` is the largest time of a batch
-    in milliseconds, or -1.
+    `first` and `last` are the first and the last offset, None without a record.
     """
 
     first: int | None = None
@@ -55,7 +54,6 @@ class Passed:
     records: int = 0
     gap_bytes: int = 0
     corrupt: int = 0
-    newest: int = -1
     notes: list[str] = field(default_factory=list)
 
 
@@ -88,7 +86,6 @@ def events(
         if passed.first is None:
             passed.first = max(head.base_offset, first)
         passed.last = max(min(head.last_offset, last), passed.last or 0)
-        passed.newest = max(passed.newest, head.max_timestamp)
 
 
 # Records of coordinators.

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.state.lag import add_lag
 from kwire_cli.analysis.state.tables import LISTINGS
-from kwire_cli.answer import Answer, Column, Table
+from kwire_cli.answer import Answer, Column, Note, Table
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kwire_cli.analysis.state.topics import Folded
-    from kwire_cli.answer import Block
     from kwire_cli.records.batch import Hide
     from kwire_cli.source.log_inputs import LogFile
 
@@ -43,7 +42,7 @@ def state_answer(
     `hide` returns the spans to redact in a payload. With None, nothing is redacted. The lag is computed from the logs
     of other topics in the log directories of the files `beside`.
     """
-    further: list[Block] = []
+    notes: list[Note] = []
     logs: list[tuple[Any, ...]] = []
     tables: list[Table] = []
     for topic, parts in topics:
@@ -53,9 +52,9 @@ def state_answer(
                 rows[name].append(row)
             logs.append(_log(part))
         if beside is not None and topic == CONSUMER_OFFSETS:
-            further = add_lag(rows, beside, max(part.passed.newest for part in parts))
+            notes = add_lag(rows, beside)
         tables += (listing.table(rows[listing.name]) for listing in LISTINGS[topic])
-    return Answer("State", [*tables, Table("logs", LOGS, logs, title="logs"), *further])
+    return Answer("State", [*tables, Table("logs", LOGS, logs, title="logs"), *notes])
 
 
 def _log(part: Folded) -> tuple[Any, ...]:

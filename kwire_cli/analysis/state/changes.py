@@ -7,7 +7,6 @@ their keys, so that a value that changed back and forth does not appear.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from datetime import UTC, datetime
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,7 +20,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import CLUSTER_METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.state.tables import Key, Listing
     from kwire_cli.analysis.state.topics import Folded, Log
@@ -32,27 +31,26 @@ if TYPE_CHECKING:
     Pair = tuple[Row, Row]
     """A row, and the same row with its secrets redacted."""
 
-# The range: its ends are offsets or times.
-
 Bound = int | datetime | None
 """An end of a range: an offset, a time, or None if the range is open."""
-Range = tuple[Bound, Bound]
-"""A range of changes: after the first bound, up to and including the second."""
 
 
-def range_of(text: str) -> Range:
-    """Parse a range such as `20..60`, `20..` or `..2026-11-21T11:00:00Z`. Raise InputError for anything else."""
-    parts = text.split("..")
+def range_of(text: str) -> tuple[Bound, Bound]:
+    """Parse a range such as `20..60`, `20..` or `..2026-11-21T11:00:00Z`. Raise InputError for anything else.
+
+    A range contains the changes after the first bound, up to and including the second.
+    """
     try:
-        after, upto = (_bound(part.strip()) for part in parts)
+        after, upto = (_bound(part.strip()) for part in text.split(".."))
     except (ValueError, OverflowError):
         after = upto = None
     if after is None and upto is None:
         forms = "N..M, N.. or ..M with offsets, or with times such as 2026-11-21T10:00:00Z"
         raise InputError(f"ranges of a state are {forms}, not {text!r}")
-    is_backwards = isinstance(after, int) and isinstance(upto, int) and after > upto
-    if is_backwards or (isinstance(after, datetime) and isinstance(upto, datetime) and after > upto):
-        raise InputError(f"a range goes from the lower to the higher end: {parts[1]}..{parts[0]}, not {text}")
+    ends: Any = after, upto
+    if type(after) is type(upto) and ends[0] > ends[1]:
+        lower, _, higher = reversed(text.partition(".."))
+        raise InputError(f"a range goes from the lower to the higher end: {lower}..{higher}, not {text}")
     return after, upto
 
 
@@ -63,9 +61,6 @@ def _bound(part: str) -> Bound:
         return int(part)
     moment = datetime.fromisoformat(part)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-# The states at both ends.
 
 
 class Changed(NamedTuple):
@@ -81,7 +76,7 @@ class Changed(NamedTuple):
     passed: Passed
 
 
-def changed(log: Log, between: Range) -> Changed:
+def changed(log: Log, between: tuple[Bound, Bound]) -> Changed:
     """Return the states of a log at both ends of a range.
 
     Raises:
@@ -123,8 +118,6 @@ def _offset_of(log: Log, bound: Bound) -> int | None:
     raise log.unreadable(f"all records are later than {instant(time)}: there is no state of that time")
 
 
-# The changes.
-
 CHANGES = (
     Column("stateTable", title="table"),
     Column("key"),
@@ -135,12 +128,6 @@ CHANGES = (
     Column("row", "json", wide=True),
 )
 """Changes. `row` contains the fields that identify the row, and all fields of a row that was added or removed."""
-COUNTS = (
-    Column("stateTable", title="table"),
-    Column("added", "count"),
-    Column("removed", "count"),
-    Column("changed", "count"),
-)
 _LOGS = (
     Column("topic"),
     Column("partition", "id"),
@@ -176,9 +163,6 @@ _QUIET = frozenset(
 """Fields of times, and fields that repeat other fields or rows. Their changes are not shown."""
 _QUIET_IN = {"groups": {"offsets"}, "transactions": {"offset"}, "sharePartitions": {"offset"}}
 _NO_ROW: Pair = ({}, {})
-ADDED = "added"
-REMOVED = "removed"
-CHANGED = "changed"
 
 
 def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str, *, hide: Hide | None) -> Answer:
@@ -193,17 +177,11 @@ def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str
         ends = [(_by_key(part.before, hide), _by_key(part.now, hide)) for part in parts]
         for listing in LISTINGS[topic]:
             for old, new in ends:
-                rows += _changes(listing, old[listing.name], new[listing.name])
+                was, now = old[listing.name], new[listing.name]
+                for key in sorted({*was, *now}):
+                    rows += _changes(listing, was.get(key, _NO_ROW), now.get(key, _NO_ROW))
         logs += (_log(topic, part) for part in parts)
-    counts = {cells[0]: Counter[str]() for cells in rows}
-    for table, _, change in {cells[:3] for cells in rows}:
-        counts[table][change] += 1
-    totals = [(table, count[ADDED], count[REMOVED], count[CHANGED]) for table, count in counts.items()]
-    blocks: list[Block] = [
-        Table("changes", CHANGES, rows, title="changes"),
-        Table("counts", COUNTS, totals, title="counts"),
-        Table("logs", _LOGS, logs, title="logs"),
-    ]
+    blocks: list[Block] = [Table("changes", CHANGES, rows, title="changes"), Table("logs", _LOGS, logs, title="logs")]
     if not rows:
         blocks.insert(0, Note(f"nothing changed in {between}"))
     return Answer("Changes", blocks)
@@ -220,36 +198,31 @@ def _log(topic: str, part: Changed) -> Cells:
 
 def _by_key(part: Folded, hide: Hide | None) -> dict[str, dict[Key, Pair]]:
     """Return the rows of each table by their keys."""
-    found: dict[str, dict[Key, Pair]] = {listing.name: {} for listing in LISTINGS[part.topic]}
-    keys = {listing.name: listing.key for listing in LISTINGS[part.topic]}
+    listings = {listing.name: listing for listing in LISTINGS[part.topic]}
+    found: dict[str, dict[Key, Pair]] = {name: {} for name in listings}
     plain = [*part.rows(hide=None)]
     for (table, row), (_, shown) in zip(plain, part.rows(hide=hide) if hide else plain, strict=True):
-        found[table][keys[table](row)] = row, shown
+        found[table][listings[table].key(row)] = row, shown
     return found
 
 
-def _changes(listing: Listing, old: Mapping[Key, Pair], new: Mapping[Key, Pair]) -> Iterator[Cells]:
-    """Yield the rows that only one end has, and the fields in which two rows with the same key differ."""
-    quiet = _QUIET | _QUIET_IN.get(listing.name, frozenset())
-    for key in sorted({*old, *new}):
-        was, was_shown = old.get(key, _NO_ROW)
-        now, now_shown = new.get(key, _NO_ROW)
-        shown = was_shown or now_shown
-        text = _key_text(listing, shown)
-        if listing.keys and not (was and now):
-            further = (column.name for column in listing.columns[listing.keys :] if column.name in shown)
-            main = _MAIN.get(listing.name) or next(further, None)
-            value = _as_integer(shown.get(main or ""))
-            cells = {name: value for name, value in shown.items() if name != "logPartition"}
-            change = (REMOVED, main, value, None) if was else (ADDED, main, None, value)
-            yield listing.name, text, *change, cells
-            continue
-        before, after, before_shown, after_shown = map(_flat, (was, now, was_shown, now_shown))
-        named = {name: shown.get(name) for name in listing.key_names}
-        for name in before | after:
-            if name not in quiet and before.get(name) != after.get(name):
-                values = before_shown.get(name), after_shown.get(name)
-                yield listing.name, text, CHANGED, name, *values, named
+def _changes(listing: Listing, old: Pair, new: Pair) -> Iterator[Cells]:
+    """Yield the fields in which two rows differ, or one field of a row that only one end has."""
+    shown = old[1] or new[1]
+    before, before_shown, after, after_shown = map(_flat, (*old, *new))
+    if (before and after) or not listing.keys:
+        change = "changed"
+        quiet = _QUIET | _QUIET_IN.get(listing.name, frozenset())
+        fields = [name for name in before | after if name not in quiet and before.get(name) != after.get(name)]
+        row = {name: shown.get(name) for name in listing.key_names}
+    else:
+        change = "removed" if before else "added"
+        further = (column.name for column in listing.columns[listing.keys :] if column.name in shown)
+        fields = [_MAIN.get(listing.name) or next(further, "")]
+        row = {name: value for name, value in shown.items() if name != "logPartition"}
+    for field in fields:
+        values = before_shown.get(field), after_shown.get(field)
+        yield listing.name, _key_text(listing, shown), change, field or None, *values, row
 
 
 def _key_text(listing: Listing, row: Row) -> str:

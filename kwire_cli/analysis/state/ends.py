@@ -25,14 +25,10 @@ _INDEX = fixed(OFFSET_INDEX_ENTRY)
 
 @dataclass
 class Ends:
-    """The first offset of a log, and its end, which is the offset after its last record.
-
-    `newest` is the largest time in the last batch, in milliseconds, or -1.
-    """
+    """The first offset of a log, and its end, which is the offset after its last record."""
 
     start: int
     end: int
-    newest: int = -1
     high_watermark: int | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -62,7 +58,6 @@ def ends_of(part: Partition, *, start: int | None = None, high_watermark: int | 
         if isinstance(item, Batch):
             if item.crc_valid and item.head.last_offset >= ends.end:
                 ends.end = item.head.last_offset + 1
-                ends.newest = item.head.max_timestamp
         elif item.code != PADDING:
             ends.notes.append(f"{counted(item.size, 'byte')} behind offset {ends.end - 1} are no batch ({item.code})")
     ends.start = max(first, min(start or 0, ends.end))

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.state.ends import Ends, ends_of
-from kwire_cli.answer import Fact, Facts, Note
-from kwire_cli.engine.values import instant
+from kwire_cli.answer import Note
 from kwire_cli.errors import InputError, counted, few
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import partition
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kwire_cli.analysis.state.tables import Row
-    from kwire_cli.answer import Block
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.stores import Place
 
@@ -32,24 +30,16 @@ if TYPE_CHECKING:
 BELOW = "BELOW_LOG_START"
 BEYOND = "BEYOND_LOG_END"
 """Reasons why a fetch at a committed offset gets OFFSET_OUT_OF_RANGE."""
-_PLAUSIBLE = 366 * 86_400_000
-"""Maximum difference of a producer's time to the newest record of a coordinator, in milliseconds.
-
-Some producers count time in other units, and their records would be years ahead. Such times are ignored.
-"""
 _MOST_NOTES = 10
 _TOTALS = ("lag", "outOfRange", "lagUnknown")
 
 
-def add_lag(rows: Mapping[str, list[Row]], files: Iterable[LogFile], newest: int) -> list[Block]:
+def add_lag(rows: Mapping[str, list[Row]], files: Iterable[LogFile]) -> list[Note]:
     """Add the ends of logs to rows of committed offsets, and totals to rows of groups. Return notes about the result.
 
-    The rows are unchanged if the log directories of `files` contain none of the logs with committed offsets. An age is
-    the time to the newest record in milliseconds. `newest` is the time of the newest record of the coordinator. Times
-    of other logs count if they are plausible.
+    The rows are unchanged if the log directories of `files` contain none of the logs with committed offsets.
     """
     ends, unreadable = _read_ends(files)
-    as_of = max([newest, *(each.newest for each in ends.values() if each.newest <= newest + _PLAUSIBLE)])
     places = {(row["topic"], row["partition"]) for row in rows["offsets"]}
     used = {place: ends[place] for place in sorted(places & ends.keys())}
     notes = []
@@ -60,25 +50,21 @@ def add_lag(rows: Mapping[str, list[Row]], files: Iterable[LogFile], newest: int
     for (topic, number), log in used.items():
         notes += (f"{topic}-{number}: {note}" for note in log.notes)
     notes += unreadable
-    blocks: list[Block] = []
     if used:
-        _add(rows, used, as_of)
-        if as_of >= 0:
-            blocks.append(Facts([Fact("agesAsOf", instant(as_of), "instant", title="ages as of")]))
-    blocks += (Note(note, "warning") for note in notes[:_MOST_NOTES])
+        _add(rows, used)
     if len(notes) > _MOST_NOTES:
         more = counted(len(notes) - _MOST_NOTES, "note")
-        blocks.append(Note(f"{more} more; kwire dump --verify names all faults", "warning"))
-    return blocks
+        notes[_MOST_NOTES:] = [f"{more} more; kwire dump --verify names all faults"]
+    return [Note(note, "warning") for note in notes]
 
 
-def _add(rows: Mapping[str, list[Row]], used: Mapping[Named, Ends], as_of: int) -> None:
+def _add(rows: Mapping[str, list[Row]], used: Mapping[Named, Ends]) -> None:
     """Add the columns of lag. Replicas of the same coordinator partition count once for a group."""
     totals: dict[tuple[str, int | None], Row] = {}
     replicas: set[tuple[Any, ...]] = set()
     for row in rows["offsets"]:
         place = row["topic"], row["partition"]
-        row.update(_of_offset(row, used.get(place), as_of))
+        row.update(_of_offset(row["offset"], used.get(place)))
         of_group = row["group"], row.get("logPartition")
         total = totals.setdefault(of_group, dict.fromkeys(_TOTALS, 0))
         if (*of_group, *place) not in replicas:
@@ -93,14 +79,12 @@ def _add(rows: Mapping[str, list[Row]], used: Mapping[Named, Ends], as_of: int) 
         group.update(total)
 
 
-def _of_offset(row: Row, log: Ends | None, as_of: int) -> Row:
+def _of_offset(offset: int, log: Ends | None) -> Row:
     """Return the columns of lag for a committed offset, from the ends of its log."""
-    offset, time = row["offset"], row["commitTimestamp"]
-    found: Row = {"ageSeconds": max(as_of - time, 0) / 1000 if time >= 0 else None}
     if log is None:
-        return found | dict.fromkeys(("lag", "outOfRange", "logStartOffset", "highWatermark", "logEndOffset"))
+        return dict.fromkeys(("lag", "outOfRange", "logStartOffset", "highWatermark", "logEndOffset"))
     beyond = BEYOND if offset > log.end else None
-    return found | {
+    return {
         "lag": max(log.limit - offset, 0),
         "outOfRange": BELOW if offset < log.start else beyond,
         "logStartOffset": log.start,

@@ -46,7 +46,6 @@ COLUMNS = {name: Column(name, "id") for name in _IDS} | {
         Column("logStartOffset", "id", title="log start", keep=5),
         Column("highWatermark", "id", keep=6),
         Column("logEndOffset", "id", title="log end", keep=2),
-        Column("ageSeconds", "duration", title="age", unit="s", digits=0, keep=3),
         Column("committed", "instant", keep=4),
         Column("metadata", keep=7),
         Column("leaderEpoch", "id", keep=8),
@@ -78,7 +77,7 @@ COLUMNS = {name: Column(name, "id") for name in _IDS} | {
     )
 }
 """The kinds of columns, for columns that are not text."""
-BESIDE = frozenset({"lag", "outOfRange", "lagUnknown", "logStartOffset", "highWatermark", "logEndOffset", "ageSeconds"})
+BESIDE = frozenset({"lag", "outOfRange", "lagUnknown", "logStartOffset", "highWatermark", "logEndOffset"})
 """Columns that a table only has if the logs of other topics were found."""
 
 
@@ -137,7 +136,6 @@ _LAG = (
     "logStartOffset",
     "highWatermark",
     "logEndOffset",
-    "ageSeconds",
 )
 _TOTALS = ("lag", Column("outOfRange", "count", level="error", sparse=True), "lagUnknown")
 LISTINGS: dict[str, tuple[Listing, ...]] = {
