@@ -1,7 +1,7 @@
 """`__share_group_state`: the state of each partition of a share group (ShareCoordinatorShard).
 
-A snapshot replaces the state. An update is merged into it: its batches cover older ones, and batches below the start
-offset are removed.
+A snapshot replaces the state. An update is merged into it (PersisterStateBatchCombiner). Batches are only combined when
+rows are requested, because combining them at each update would take quadratic time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kwire_cli.analysis.state.model import CoordinatorState, Latest
 from kwire_cli.spec.kafka import SHARE_GROUP_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.analysis.coordinators import Event
     from kwire_cli.analysis.state.tables import Named
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
     Row = dict[str, Any]
-    Layer = tuple[int, list["StateBatch"]]
 
 SNAPSHOT = 0
 UPDATE = 1
@@ -47,18 +46,16 @@ class StateBatch(NamedTuple):
 
 
 class ShareGroups(CoordinatorState):
-    """The newest snapshot of each share partition and the updates after it, by the record key without its type.
+    """The fields of each share partition, and the batches of its newest snapshot and of the updates after it.
 
-    A partition has its fields, and its batches in layers: the snapshot, then each update. The first value of a layer is
-    the start offset since the record. The layers are combined only when rows are requested, because combining them at
-    each update would take quadratic time.
+    Partitions are found by the record key without its type.
     """
 
     TOPIC = SHARE_GROUP_STATE
 
     def __init__(self, catalog: Catalog) -> None:
         super().__init__(catalog)
-        self.partitions: dict[bytes, tuple[Row, list[Layer]]] = {}
+        self.partitions: dict[bytes, tuple[Row, list[StateBatch]]] = {}
 
     def add_record(self, number: int, key: bytes, event: Event) -> None:
         """Apply a snapshot or an update (ShareCoordinatorShard.merge). A tombstone removes its partition.
@@ -80,19 +77,19 @@ class ShareGroups(CoordinatorState):
         ]
         known = self.partitions.get(place)
         if number == UPDATE and known:
-            row, layers = known
+            row, older = known
             row |= {name: value[name] for name in ("startOffset", "leaderEpoch") if value[name] != -1}
             row["deliveryCompleteCount"] = value.get("deliveryCompleteCount", -1)
             row["offset"] = event.offset
-            layers.append((row["startOffset"], batches))
+            older += batches
         else:
             row = {**record.key, **_WITHOUT_SNAPSHOT, **value, "offset": event.offset}
-            self.partitions[place] = row, [(-1, batches)]
+            self.partitions[place] = row, batches
 
     def rows(self, *, hide: Hide | None) -> Iterator[Named]:  # noqa: ARG002 - as the other states; nothing here is secret
         """Yield the rows of share partitions and of their batches."""
-        for row, layers in self.partitions.values():
-            batches = layers[0][1] if len(layers) == 1 else flattened(layers)
+        for row, all_batches in self.partitions.values():
+            batches = combined(all_batches, row["startOffset"])
             yield "sharePartitions", row | {"batches": len(batches)}
             place = {name: row[name] for name in ("groupId", "topicId", "partition")}
             for batch in batches:
@@ -107,33 +104,22 @@ class ShareGroups(CoordinatorState):
                 yield "shareBatches", place | shown
 
 
-def flattened(layers: Sequence[Layer]) -> list[StateBatch]:
-    """Combine the batches of all layers. Each layer has a start offset, or -1 if unknown.
+def combined(batches: Iterable[StateBatch], start: int) -> list[StateBatch]:
+    """Return batches without overlaps and without offsets below `start`.
 
-    The result equals combining the layers in order (PersisterStateBatchCombiner). If several batches cover an offset,
-    the one with the higher delivery count wins, then the one with the higher state. Equal neighbours are merged.
-    Batches below the start offset of their layer or of a later one are dropped.
+    If several batches cover an offset, the one with the higher delivery count wins, then the one with the higher state.
+    Equal neighbours are merged.
     """
-    batches: list[StateBatch] = []
-    start = -1
-    for own, layer in reversed(layers):
-        start = max(start, own)
-        batches += (
-            batch._replace(first=max(batch.first, start)) if start >= 0 else batch
-            for batch in layer
-            if batch.last >= start or start < 0
-        )
-    return _resolve_overlaps(sorted(batch for batch in batches if batch.first <= batch.last))
-
-
-def _resolve_overlaps(batches: list[StateBatch]) -> list[StateBatch]:
-    edges = sorted({batch.first for batch in batches} | {batch.last + 1 for batch in batches})
+    kept = sorted(
+        batch._replace(first=max(batch.first, start)) for batch in batches if batch.last >= max(batch.first, start)
+    )
+    edges = sorted({batch.first for batch in kept} | {batch.last + 1 for batch in kept})
     covering: list[tuple[int, int, int]] = []  # a heap, highest count and state first, with the end offset
     out: list[StateBatch] = []
     following = 0
     for at, end in pairwise(edges):
-        while following < len(batches) and batches[following].first <= at:
-            batch = batches[following]
+        while following < len(kept) and kept[following].first <= at:
+            batch = kept[following]
             heapq.heappush(covering, (-batch.deliveries, -batch.state, batch.last + 1))
             following += 1
         while covering and covering[0][2] <= at:

@@ -3,7 +3,7 @@ from pathlib import Path
 
 from kit.logs import Log, keyed
 
-from kwire_cli.analysis.state.share import StateBatch, flattened
+from kwire_cli.analysis.state.share import StateBatch, combined
 
 KEY = {"groupId": "s", "topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partition": 1}
 
@@ -47,24 +47,18 @@ def test_batches_are_combined_as_kafka_does():
     rows = [json.loads(line) for line in (Path(__file__).parent / "combined.jsonl").read_text().splitlines()]
     assert len(rows) == 150
     for row in rows:
-        found = flattened(
-            [
-                (-1, [StateBatch(*each) for each in row["known"]]),
-                (row["start"], [StateBatch(*each) for each in row["more"]]),
-            ]
-        )
+        found = combined([StateBatch(*each) for each in row["known"] + row["more"]], row["start"])
         assert [list(each) for each in found] == row["combined"], row
 
 
-def test_layers_together_are_layers_one_after_the_other():
+def test_batches_together_are_batches_one_after_the_other():
     rows = [json.loads(line) for line in (Path(__file__).parent / "combined.jsonl").read_text().splitlines()]
     for some in zip(*[iter(rows)] * 5, strict=True):
-        layers = [(-1, [StateBatch(*each) for each in some[0]["known"]])]
-        layers += [(row["start"], [StateBatch(*each) for each in row["more"]]) for row in some]
-        step = layers[0]
-        for layer in layers[1:]:
-            step = (-1, flattened([step, layer]))
-        assert flattened(layers) == step[1]
+        every = [StateBatch(*each) for row in some for each in row["known"] + row["more"]]
+        step = []
+        for batch in every:
+            step = combined([*step, batch], 10)
+        assert combined(every, 10) == step
 
 
 def test_updates_are_merged_into_the_snapshot():
