@@ -47,7 +47,8 @@ from kwire_cli.stores import exists, location, path_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from kwire_cli.analysis.state.topics import Folded, Log
+    from kwire_cli.analysis.state.model import State
+    from kwire_cli.analysis.state.topics import Log
     from kwire_cli.analysis.verify import Part, Verified
     from kwire_cli.source.reading import Reading
 
@@ -270,19 +271,16 @@ def _show_diff(environment: Environment, options: Options) -> int:
     )
     between = changes.range_of(options.diff or "")
     files = files_of(environment, options, _build_reading(options))
-    topics, error = _read_topics(files, options, lambda log: changes.changed(log, between))
+    parts, error = _read_logs(files, options, lambda log: changes.changed(log, between))
     hide = Redaction(options.catalog, show_secrets=options.show_secrets).record
-    emit(environment, changes.changes_answer(topics, options.diff or "", hide=hide), options)
-    ends: list[Folded] = []
-    for _, parts in topics:
-        ends += [part.now for part in parts]
-    return _exit_code(options, error, ends)
+    emit(environment, changes.changes_answer(parts, options.diff or "", hide=hide), options)
+    return _exit_code(options, error, [part.now for part in parts])
 
 
-def _read_topics(
+def _read_logs(
     files: Iterable[LogFile], options: Options, read: Callable[[Log], T]
-) -> tuple[list[tuple[str, list[T]]], InputError | None]:
-    """Return the results of `read` for the logs of each topic, and an error to raise after they are shown."""
+) -> tuple[list[T], InputError | None]:
+    """Return the results of `read` for each log, and an error to raise after they are shown."""
     from kwire_cli.analysis.state.topics import logs_of, read_logs  # most runs show batches
 
     logs = logs_of(options.catalog, files, as_topic=options.as_topic, wanted=options.topics, limits=options.limits)
@@ -292,10 +290,10 @@ def _read_topics(
         raise InputError(f"{missing_names(options.paths)}{error.reason}", file=error.file) from None
 
 
-def _exit_code(options: Options, error: InputError | None, parts: Iterable[Folded]) -> int:
+def _exit_code(options: Options, error: InputError | None, parts: Iterable[State]) -> int:
     if error:
         raise error
-    anomalous = any(part.passed.notes or part.state.unknown for part in parts)
+    anomalous = any(part.passed.notes or part.unknown for part in parts)
     return Exit.FOUND if options.strict and anomalous else Exit.DONE
 
 
@@ -310,15 +308,14 @@ def _show_state(environment: Environment, options: Options) -> int:
         "does not go with --state, which uses all records up to an offset (--at)",
     )
     files = list(files_of(environment, options, _build_reading(options)))
-    topics, error = _read_topics(files, options, lambda log: log.folded(options.at))
+    parts, error = _read_logs(files, options, lambda log: log.folded(options.at))
     hide = Redaction(options.catalog, show_secrets=options.show_secrets).record
     current_files = files if options.at is None else None  # files show the current state, not that at an offset
-    emit(environment, state_answer(topics, hide=hide, beside=current_files), options)
-    all_parts: list[Folded] = []
-    for topic, parts in topics:
-        all_parts += parts
-        last = max((part.passed.last for part in parts if part.passed.last is not None), default=None)
+    emit(environment, state_answer(parts, hide=hide, beside=current_files), options)
+    for topic in dict.fromkeys(part.topic for part in parts):
+        ends = [part.passed.last for part in parts if part.topic == topic and part.passed.last is not None]
+        last = max(ends, default=None)
         if options.at is not None and last is not None and last < options.at:
             what = f"the last offset is {last}, before --at {options.at}: this is what it says at its end"
             environment.note(f"kwire: {topic}: {what}")
-    return _exit_code(options, error, all_parts)
+    return _exit_code(options, error, parts)

@@ -290,14 +290,14 @@ COMMIT, ABORT = (b"\0\0\0\1", b"\0\0\0\0\0\0"), (b"\0\0\0\0", b"\0\0\0\0\0\0")
 
 def tables_of(*parts, hide=None):
     """The tables of the answer of partitions of one topic, in their JSON form."""
-    return answer_document(state_answer([(parts[0].topic, parts)], hide=hide))["tables"]
+    return answer_document(state_answer(parts, hide=hide))["tables"]
 
 
 class Log:
     """A topic's log and what it says so far."""
 
     def __init__(self, topic):
-        self.topic, self.state, self.offset = topic, topics.STATES[topic](catalog()), 0
+        self.topic, self.state, self.offset = topic, topics.STATES[topic](catalog(), topic), 0
 
     def add(self, record, producer=-1, control=False, epoch=0):
         self.state.apply(Event(self.offset, 1_760_000_000_000, producer, epoch, control, *record))
@@ -309,8 +309,7 @@ class Log:
 
     def tables(self, hide=None):
         """The tables of its answer in their JSON form."""
-        return tables_of(topics.Folded(self.topic, None, self.state), hide=hide)
+        return tables_of(self.state, hide=hide)
 
     def rows(self, table):
-        rows = topics.Folded(self.topic, None, self.state).rows(hide=None)
-        return [row for name, row in rows if name == table]
+        return [row for name, row in self.state.rows(hide=None) if name == table]

@@ -12,7 +12,7 @@ from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kwire_cli.analysis.state.topics import Folded
+    from kwire_cli.analysis.state.model import State
     from kwire_cli.records.batch import Hide
     from kwire_cli.source.log_inputs import LogFile
 
@@ -34,31 +34,26 @@ LOGS = (
 and `notes` on damage."""
 
 
-def state_answer(
-    topics: Iterable[tuple[str, Sequence[Folded]]], *, hide: Hide | None, beside: Iterable[LogFile] | None = None
-) -> Answer:
+def state_answer(parts: Sequence[State], *, hide: Hide | None, beside: Iterable[LogFile] | None = None) -> Answer:
     """Return the states of partitions: the tables of each topic, then the logs that were read.
 
     `hide` returns the spans to redact in a payload. With None, nothing is redacted. The lag is computed from the logs
     of other topics in the log directories of the files `beside`.
     """
     notes: list[Note] = []
-    logs: list[tuple[Any, ...]] = []
     tables: list[Table] = []
-    for topic, parts in topics:
+    for topic in dict.fromkeys(part.topic for part in parts):
         rows: dict[str, list[Row]] = {listing.name: [] for listing in LISTINGS[topic]}
         for part in parts:
-            for name, row in part.rows(hide=hide):
+            for name, row in part.all_rows(hide=hide) if part.topic == topic else ():
                 rows[name].append(row)
-            logs.append(_log(part))
         if beside is not None and topic == CONSUMER_OFFSETS:
             notes = add_lag(rows, beside)
         tables += (listing.table(rows[listing.name]) for listing in LISTINGS[topic])
-    return Answer("State", [*tables, Table("logs", LOGS, logs, title="logs"), *notes])
+    return Answer("State", [*tables, Table("logs", LOGS, [*map(_log, parts)], title="logs"), *notes])
 
 
-def _log(part: Folded) -> tuple[Any, ...]:
-    state = part.state
+def _log(part: State) -> tuple[Any, ...]:
     passed = part.passed
     return (
         part.topic,
@@ -67,8 +62,8 @@ def _log(part: Folded) -> tuple[Any, ...]:
         passed.first,
         passed.last,
         passed.records,
-        dict(sorted(state.unknown.items())),
-        state.undecoded or None,
-        dict(sorted(state.unapplied.items())) or None,
+        dict(sorted(part.unknown.items())),
+        part.undecoded or None,
+        dict(sorted(part.unapplied.items())) or None,
         passed.notes,
     )

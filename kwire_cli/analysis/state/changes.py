@@ -20,10 +20,11 @@ from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import CLUSTER_METADATA
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
+    from kwire_cli.analysis.state.model import State
     from kwire_cli.analysis.state.tables import Key, Listing
-    from kwire_cli.analysis.state.topics import Folded, Log
+    from kwire_cli.analysis.state.topics import Log
     from kwire_cli.records.batch import Hide
 
     Row = dict[str, Any]
@@ -69,8 +70,8 @@ class Changed(NamedTuple):
     `before` is the empty state if there are no records before the range. `passed` counts the records of the range.
     """
 
-    before: Folded
-    now: Folded
+    before: State
+    now: State
     after: int | None
     upto: int | None
     passed: Passed
@@ -165,43 +166,43 @@ _QUIET_IN = {"groups": {"offsets"}, "transactions": {"offset"}, "sharePartitions
 _NO_ROW: Pair = ({}, {})
 
 
-def changes_answer(topics: Iterable[tuple[str, Sequence[Changed]]], between: str, *, hide: Hide | None) -> Answer:
-    """Return the changes in the partitions of topics.
+def changes_answer(parts: Sequence[Changed], between: str, *, hide: Hide | None) -> Answer:
+    """Return the changes in partitions.
 
     `hide` returns the spans to redact in a payload. With None, nothing is redacted. If a secret changed, the change is
     shown with redacted values.
     """
     rows: list[Cells] = []
-    logs: list[Cells] = []
-    for topic, parts in topics:
-        ends = [(_by_key(part.before, hide), _by_key(part.now, hide)) for part in parts]
+    for topic in dict.fromkeys(part.now.topic for part in parts):
+        own = [part for part in parts if part.now.topic == topic]
+        ends = [(_by_key(part.before, hide), _by_key(part.now, hide)) for part in own]
         for listing in LISTINGS[topic]:
             for old, new in ends:
                 was, now = old[listing.name], new[listing.name]
                 for key in sorted({*was, *now}):
                     rows += _changes(listing, was.get(key, _NO_ROW), now.get(key, _NO_ROW))
-        logs += (_log(topic, part) for part in parts)
-    blocks: list[Block] = [Table("changes", CHANGES, rows, title="changes"), Table("logs", _LOGS, logs, title="logs")]
+    logs = Table("logs", _LOGS, [*map(_log, parts)], title="logs")
+    blocks: list[Block] = [Table("changes", CHANGES, rows, title="changes"), logs]
     if not rows:
         blocks.insert(0, Note(f"nothing changed in {between}"))
     return Answer("Changes", blocks)
 
 
-def _log(topic: str, part: Changed) -> Cells:
+def _log(part: Changed) -> Cells:
     upto = part.passed.last if part.upto is None else part.upto
     notes = [*part.now.passed.notes, *part.passed.notes]
     last = part.now.passed.last
     if part.upto is not None and last is not None and last < part.upto:
         notes.append(f"the last offset is {last}")
-    return topic, part.now.partition, part.after, upto, part.passed.records, notes
+    return part.now.topic, part.now.partition, part.after, upto, part.passed.records, notes
 
 
-def _by_key(part: Folded, hide: Hide | None) -> dict[str, dict[Key, Pair]]:
+def _by_key(part: State, hide: Hide | None) -> dict[str, dict[Key, Pair]]:
     """Return the rows of each table by their keys."""
     listings = {listing.name: listing for listing in LISTINGS[part.topic]}
     found: dict[str, dict[Key, Pair]] = {name: {} for name in listings}
-    plain = [*part.rows(hide=None)]
-    for (table, row), (_, shown) in zip(plain, part.rows(hide=hide) if hide else plain, strict=True):
+    plain = [*part.all_rows(hide=None)]
+    for (table, row), (_, shown) in zip(plain, part.all_rows(hide=hide) if hide else plain, strict=True):
         found[table][listings[table].key(row)] = row, shown
     return found
 

@@ -17,7 +17,6 @@ from kwire_cli.analysis.coordinators import OFFSET_COMMITS, TYPE_SIZE
 from kwire_cli.analysis.state.model import CoordinatorState, Latest
 from kwire_cli.engine.values import instant
 from kwire_cli.records.kafka_topics import decode_control
-from kwire_cli.spec.kafka import CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -113,10 +112,8 @@ class Groups(CoordinatorState):
     tombstone of its partition, whose offset is in `removed`.
     """
 
-    TOPIC = CONSUMER_OFFSETS
-
-    def __init__(self, catalog: Catalog) -> None:
-        super().__init__(catalog)
+    def __init__(self, catalog: Catalog, topic: str, partition: int | None = None) -> None:
+        super().__init__(catalog, topic, partition)
         self.commits: dict[bytes, Latest] = {}
         self.pending: defaultdict[int, dict[bytes, Latest]] = defaultdict(dict)
         self.removed: dict[bytes, int] = {}

@@ -67,8 +67,8 @@ class Image(State):
     contains the records of the controller's open transaction, or is None without one.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
-        super().__init__(catalog)
+    def __init__(self, catalog: Catalog, topic: str, partition: int | None = None) -> None:
+        super().__init__(catalog, topic, partition)
         self._clear()
 
     def _clear(self) -> None:

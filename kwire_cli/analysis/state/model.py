@@ -8,12 +8,12 @@ because most values are replaced before. The state of `__transaction_state` cons
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.coordinators import decode_coordinator, partitions_in, type_of
+from kwire_cli.analysis.coordinators import Passed, decode_coordinator, partitions_in, type_of
 from kwire_cli.engine.values import instant
 from kwire_cli.records.kafka_topics import COORDINATORS, TRANSACTION_STATUS, record_types
-from kwire_cli.spec.kafka import TRANSACTION_STATE
+from kwire_cli.spec.kafka import CLUSTER_METADATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,15 +25,20 @@ if TYPE_CHECKING:
 
 
 class State:
-    """The state of a topic after some of its records.
+    """The state of a partition of a topic after some of its records.
 
-    `unknown` counts records of unknown types, by number or name. `unapplied` counts changes to rows that no record has
-    created, by record type. `undecoded` counts records that could not be decoded. Records of a coordinator are decoded
-    and counted when rows are requested.
+    `passed` counts the records, and `snapshot` is the name of the snapshot with which the state began. `unknown` counts
+    records of unknown types, by number or name. `unapplied` counts changes to rows that no record has created, by
+    record type. `undecoded` counts records that could not be decoded. Records of a coordinator are decoded and counted
+    when rows are requested.
     """
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, topic: str, partition: int | None = None) -> None:
         self.catalog = catalog
+        self.topic = topic
+        self.partition = partition
+        self.passed = Passed()
+        self.snapshot: str | None = None
         self.unknown: Counter[str] = Counter()
         self.unapplied: Counter[str] = Counter()
         self.undecoded = 0
@@ -42,11 +47,16 @@ class State:
         """Apply a record. Corrupt bytes never raise an error."""
         raise NotImplementedError
 
-    def rows(self, *, hide: Hide | None) -> Iterator[Named]:
-        """Yield the rows of the topic's tables, each with the name of its table.
+    def all_rows(self, *, hide: Hide | None) -> Iterator[Named]:
+        """Yield the rows of the topic's tables, each with the name of its table and the partition of the topic.
 
         `hide` returns the spans to redact in a payload. With None, nothing is redacted.
         """
+        label = {} if self.topic == CLUSTER_METADATA or self.partition is None else {"logPartition": self.partition}
+        return ((table, row | label) for table, row in self.rows(hide=hide))
+
+    def rows(self, *, hide: Hide | None) -> Iterator[Named]:
+        """Yield the rows of the topic's tables, each with the name of its table."""
         raise NotImplementedError
 
 
@@ -61,12 +71,10 @@ class Latest(NamedTuple):
 class CoordinatorState(State):
     """The newest record under each key of a coordinator's topic."""
 
-    TOPIC: ClassVar[str]
-
-    def __init__(self, catalog: Catalog) -> None:
-        super().__init__(catalog)
+    def __init__(self, catalog: Catalog, topic: str, partition: int | None = None) -> None:
+        super().__init__(catalog, topic, partition)
         self.live: dict[bytes, Latest] = {}
-        self._types = record_types(catalog, COORDINATORS[self.TOPIC])
+        self._types = record_types(catalog, COORDINATORS[topic])
 
     def apply(self, event: Event) -> None:
         """Apply a record. A tombstone removes the record of its key."""
@@ -90,15 +98,13 @@ class CoordinatorState(State):
 
     def decode(self, kept: Latest, hide: Hide | None) -> CoordinatorRecord | None:
         """Decode a record, or count it as undecoded."""
-        record = decode_coordinator(self.catalog, self.TOPIC, kept.key, kept.value, hide)
+        record = decode_coordinator(self.catalog, self.topic, kept.key, kept.value, hide)
         self.undecoded += record is None
         return record
 
 
 class Transactions(CoordinatorState):
     """`__transaction_state`: the state of the transaction coordinator for each transactional id."""
-
-    TOPIC = TRANSACTION_STATE
 
     def rows(self, *, hide: Hide | None) -> Iterator[Named]:
         """Yield a row for each transactional id."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.coordinators import TYPE_SIZE
 from kwire_cli.analysis.state.model import CoordinatorState, Latest
-from kwire_cli.spec.kafka import SHARE_GROUP_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,10 +50,8 @@ class ShareGroups(CoordinatorState):
     Partitions are found by the record key without its type.
     """
 
-    TOPIC = SHARE_GROUP_STATE
-
-    def __init__(self, catalog: Catalog) -> None:
-        super().__init__(catalog)
+    def __init__(self, catalog: Catalog, topic: str, partition: int | None = None) -> None:
+        super().__init__(catalog, topic, partition)
         self.partitions: dict[bytes, tuple[Row, list[StateBatch]]] = {}
 
     def add_record(self, number: int, key: bytes, event: Event) -> None:

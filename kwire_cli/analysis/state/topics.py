@@ -7,8 +7,9 @@ not after the offset.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
-from itertools import chain, zip_longest
+from dataclasses import dataclass
+from itertools import chain, groupby, zip_longest
+from operator import attrgetter
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.coordinators import Event
     from kwire_cli.analysis.state.model import State
-    from kwire_cli.analysis.state.tables import Named
-    from kwire_cli.records.batch import Hide
     from kwire_cli.records.codecs import Limits
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.log_inputs import LogFile
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     Place = tuple[str, int | None]
     """The folder of a partition and its number."""
 
-STATES: dict[str, Callable[[Catalog], State]] = {
+STATES: dict[str, type[State]] = {
     CONSUMER_OFFSETS: Groups,
     TRANSACTION_STATE: Transactions,
     SHARE_GROUP_STATE: ShareGroups,
@@ -47,31 +46,6 @@ STATES: dict[str, Callable[[Catalog], State]] = {
 }
 """Topics that have a state, and the class of the state."""
 T = TypeVar("T")
-
-
-# A log, and its fold.
-
-
-@dataclass
-class Folded:
-    """The state of a partition at an offset, and counts of the records that were read.
-
-    `snapshot` is the name of the snapshot at the start of the fold.
-    """
-
-    topic: str
-    partition: int | None
-    state: State
-    passed: Passed = field(default_factory=Passed)
-    snapshot: str | None = None
-
-    def rows(self, *, hide: Hide | None) -> Iterator[Named]:
-        """Yield the rows of the state, each with the name of its table.
-
-        `hide` returns the spans to redact in a payload. With None, nothing is redacted.
-        """
-        label = {} if self.topic == CLUSTER_METADATA or self.partition is None else {"logPartition": self.partition}
-        return ((table, row | label) for table, row in self.state.rows(hide=hide))
 
 
 @dataclass(frozen=True)
@@ -122,11 +96,11 @@ class Log:
             if not is_before and _base(file) <= last:
                 yield from events(self.items(file), passed, first=first, last=last)
 
-    def empty(self) -> Folded:
+    def empty(self) -> State:
         """Return the state before the first record."""
-        return Folded(self.topic, self.partition, STATES[self.topic](self.catalog))
+        return STATES[self.topic](self.catalog, self.topic, self.partition)
 
-    def folded(self, at: int | None = None) -> Folded:
+    def folded(self, at: int | None = None) -> State:
         """Return the state up to and including the offset `at`, or at the end of the log if `at` is None.
 
         Raises:
@@ -143,14 +117,14 @@ class Log:
         for newest in [file for file in self.snapshots if at is None or _base(file) <= at + 1][-1:]:
             inside = Passed()
             for event in events(self.items(newest), inside):
-                out.state.apply(event)
+                out.apply(event)
             first = _base(newest)
             out.snapshot = _name(newest)
             passed.last = first - 1 if first else None
             if inside.gap_bytes or inside.corrupt:
                 passed.notes.append(f"{out.snapshot}: the snapshot is damaged")
         for event in self.events(passed, first=first, last=maxsize if at is None else at):
-            out.state.apply(event)
+            out.apply(event)
         if self.topic == CLUSTER_METADATA and (passed.first or 0) > first:
             passed.notes.append(
                 f"the log begins at offset {passed.first}; what was said between {first} and there is not known"
@@ -192,9 +166,6 @@ def _is_snapshot(file: LogFile) -> bool:
     return file.name.kind is Kind.CHECKPOINT
 
 
-# The logs among files.
-
-
 def logs_of(
     catalog: Catalog,
     files: Iterable[LogFile],
@@ -202,8 +173,8 @@ def logs_of(
     as_topic: str | None = None,
     wanted: tuple[str, ...] = (),
     limits: Limits | None = None,
-) -> Iterator[tuple[str, list[Log]]]:
-    """Yield each topic among the files that has a state, with the logs of its partitions.
+) -> Iterator[Log]:
+    """Yield the logs of the partitions among the files whose topics have a state, by topic.
 
     Files without the name of a topic count as files of `as_topic`. `wanted` are the topics to read, empty for all.
     Raises InputError if no file belongs to a topic that has a state.
@@ -228,8 +199,7 @@ def logs_of(
             in_use = [file for file in of_one if not file.name.suffix] or of_one
             logs.append(Log(catalog, topic, number, in_use, limits))
         # The metadata log starts with the records of bootstrap.checkpoint.
-        if logs := [log for log in logs if not log.is_bootstrap] or logs:
-            yield topic, logs
+        yield from [log for log in logs if not log.is_bootstrap] or logs
 
 
 def _order(partition: tuple[Place, Any]) -> tuple[int, str]:
@@ -237,28 +207,27 @@ def _order(partition: tuple[Place, Any]) -> tuple[int, str]:
     return number or 0, folder
 
 
-def read_logs(
-    topics: Iterable[tuple[str, list[Log]]], read: Callable[[Log], T]
-) -> tuple[list[tuple[str, list[T]]], InputError | None]:
-    """Return topics with what `read` returns for their logs, and the first error.
+def read_logs(logs: Iterable[Log], read: Callable[[Log], T]) -> tuple[list[T], InputError | None]:
+    """Return the results of `read` for the logs, and the first error.
 
     Raises:
         InputError: No topic can be read. Topics without a single batch are an error too.
 
     """
-    found = []
+    found: list[T] = []
     errors = []
-    for topic, logs in topics:
+    for topic, of_topic in groupby(logs, attrgetter("topic")):
+        own = [*of_topic]
         parts = []
-        for log in logs:
+        for log in own:
             try:
                 parts.append(read(log))
             except InputError as error:
                 errors.append(error)
-        if parts and any(log.has_any_batch for log in logs):
-            found.append((topic, parts))
+        if any(log.has_any_batch for log in own):
+            found += parts
         elif parts:
-            looked = counted(sum(len(log.files) for log in logs), "file")
+            looked = counted(sum(len(log.files) for log in own), "file")
             errors.append(InputError(f"0 batches in {looked} of {topic}: there is no state to show"))
     if errors and not found:
         raise errors[0]

@@ -50,7 +50,7 @@ def of_records(topic, *records, between="0..", hide=None):
 
 def tables_of(file, topic, between, hide=None):
     parts = [changed(Log(catalog(), topic, None, [file]), range_of(between))]
-    return answer_document(changes_answer([(topic, parts)], between, hide=hide))["tables"]
+    return answer_document(changes_answer(parts, between, hide=hide))["tables"]
 
 
 def commit(group, offset, partition=0):

@@ -91,7 +91,7 @@ def test_share_state_while_the_group_was_there():
     first, last = batches[0], batches[-1]
     assert (first["firstOffset"], first["lastOffset"], first["state"], first["deliveryCount"]) == (3, 3, "Available", 1)
     assert (last["firstOffset"], last["lastOffset"], len(batches)) == (14, 16, 10)
-    assert list(folded(folder).state.rows(hide=None)) == []
+    assert list(folded(folder).rows(hide=None)) == []
 
 
 def commits(base, offset, **head):

@@ -68,8 +68,8 @@ def test_any_records_can_be_folded_and_shown(topic, given, at):
         parts = [log.folded(), replace(log, partition=1).folded()]
         changes = [changed(log, (at, None))]
         for answer in (
-            state_answer([(topic, parts)], hide=hide),
-            changes_answer([(topic, changes)], "", hide=hide),
+            state_answer(parts, hide=hide),
+            changes_answer(changes, "", hide=hide),
         ):
             assert [*answer_json(answer)]
             assert answer_text(answer)
