@@ -104,6 +104,7 @@ class Group:
         return "Stable" if settled else "Reconciling"
 
 
+@dataclass(eq=False)
 class Groups(CoordinatorState):
     """The newest records about groups, and their committed offsets.
 
@@ -112,11 +113,9 @@ class Groups(CoordinatorState):
     tombstone of its partition, whose offset is in `removed`.
     """
 
-    def __init__(self, catalog: Catalog, topic: str, partition: int | None = None) -> None:
-        super().__init__(catalog, topic, partition)
-        self.commits: dict[bytes, Latest] = {}
-        self.pending: defaultdict[int, dict[bytes, Latest]] = defaultdict(dict)
-        self.removed: dict[bytes, int] = {}
+    commits: dict[bytes, Latest] = field(default_factory=dict)
+    pending: defaultdict[int, dict[bytes, Latest]] = field(default_factory=lambda: defaultdict(dict))
+    removed: dict[bytes, int] = field(default_factory=dict)
 
     def add_record(self, number: int, key: bytes, event: Event) -> None:
         """Apply a record of a known type. A tombstone drops pending offsets of its partition too."""

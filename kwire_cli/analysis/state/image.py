@@ -9,6 +9,7 @@ Sources: the Delta classes of org.apache.kafka.image; PartitionRegistration; Bro
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.state.tables import Named
     from kwire_cli.records.batch import Hide
     from kwire_cli.records.kafka_topics import RecordPayload
-    from kwire_cli.spec.catalog import Catalog
 
     Row = dict[str, Any]
 
@@ -59,6 +59,7 @@ _NODES = {"brokers": ("RegisterBrokerRecord", "broker"), "controllers": ("Regist
 """Tables of nodes with listeners, and the record that defines them."""
 
 
+@dataclass(eq=False)
 class Image(State):
     """The state of the cluster: rows by table and key.
 
@@ -67,8 +68,7 @@ class Image(State):
     contains the records of the controller's open transaction, or is None without one.
     """
 
-    def __init__(self, catalog: Catalog, topic: str, partition: int | None = None) -> None:
-        super().__init__(catalog, topic, partition)
+    def __post_init__(self) -> None:
         self._clear()
 
     def _clear(self) -> None:

@@ -8,6 +8,7 @@ because most values are replaced before. The state of `__transaction_state` cons
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.analysis.coordinators import Passed, decode_coordinator, partitions_in, type_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
+@dataclass(eq=False)
 class State:
     """The state of a partition of a topic after some of its records.
 
@@ -33,15 +35,14 @@ class State:
     when rows are requested.
     """
 
-    def __init__(self, catalog: Catalog, topic: str, partition: int | None = None) -> None:
-        self.catalog = catalog
-        self.topic = topic
-        self.partition = partition
-        self.passed = Passed()
-        self.snapshot: str | None = None
-        self.unknown: Counter[str] = Counter()
-        self.unapplied: Counter[str] = Counter()
-        self.undecoded = 0
+    catalog: Catalog
+    topic: str
+    partition: int | None = None
+    passed: Passed = field(default_factory=Passed)
+    snapshot: str | None = None
+    unknown: Counter[str] = field(default_factory=Counter)
+    unapplied: Counter[str] = field(default_factory=Counter)
+    undecoded: int = 0
 
     def apply(self, event: Event) -> None:
         """Apply a record. Corrupt bytes never raise an error."""
@@ -68,13 +69,14 @@ class Latest(NamedTuple):
     offset: int
 
 
+@dataclass(eq=False)
 class CoordinatorState(State):
     """The newest record under each key of a coordinator's topic."""
 
-    def __init__(self, catalog: Catalog, topic: str, partition: int | None = None) -> None:
-        super().__init__(catalog, topic, partition)
-        self.live: dict[bytes, Latest] = {}
-        self._types = record_types(catalog, COORDINATORS[topic])
+    live: dict[bytes, Latest] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._types = record_types(self.catalog, COORDINATORS[self.topic])
 
     def apply(self, event: Event) -> None:
         """Apply a record. A tombstone removes the record of its key."""

@@ -7,6 +7,7 @@ rows are requested, because combining them at each update would take quadratic t
 from __future__ import annotations
 
 import heapq
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.coordinators import Event
     from kwire_cli.analysis.state.tables import Named
     from kwire_cli.records.batch import Hide
-    from kwire_cli.spec.catalog import Catalog
 
     Row = dict[str, Any]
 
@@ -44,15 +44,14 @@ class StateBatch(NamedTuple):
     deliveries: int
 
 
+@dataclass(eq=False)
 class ShareGroups(CoordinatorState):
     """The fields of each share partition, and the batches of its newest snapshot and of the updates after it.
 
     Partitions are found by the record key without its type.
     """
 
-    def __init__(self, catalog: Catalog, topic: str, partition: int | None = None) -> None:
-        super().__init__(catalog, topic, partition)
-        self.partitions: dict[bytes, tuple[Row, list[StateBatch]]] = {}
+    partitions: dict[bytes, tuple[Row, list[StateBatch]]] = field(default_factory=dict)
 
     def add_record(self, number: int, key: bytes, event: Event) -> None:
         """Apply a snapshot or an update (ShareCoordinatorShard.merge). A tombstone removes its partition.
