@@ -298,7 +298,7 @@ def _exit_code(options: Options, error: InputError | None, parts: Iterable[State
 
 
 def _show_state(environment: Environment, options: Options) -> int:
-    from kwire_cli.analysis.state.answer import state_answer  # most runs show batches
+    from kwire_cli.analysis.state.tables import state_answer  # most runs show batches
 
     if not options.state:
         raise click.UsageError("--at needs --state; --offsets A-B chooses batches and records")

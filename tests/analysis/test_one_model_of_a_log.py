@@ -8,7 +8,7 @@ from kit.commands import ROOT
 
 import kwire_cli as kwire
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
-from kwire_cli.analysis.state.ends import ends_of
+from kwire_cli.analysis.state.lag import ends_of
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.analysis.verify import verify_part
 from kwire_cli.message.redaction import Redaction

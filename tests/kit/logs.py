@@ -12,7 +12,7 @@ import kwire_cli as kwire
 from kit.commands import ROOT
 from kwire_cli.analysis.coordinators import Event
 from kwire_cli.analysis.state import topics
-from kwire_cli.analysis.state.answer import state_answer
+from kwire_cli.analysis.state.tables import state_answer
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.message.encode import encode
 from kwire_cli.records.compression import compress

@@ -12,8 +12,7 @@ from sys import maxsize
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.coordinators import Passed
-from kwire_cli.analysis.state.answer import LOGS
-from kwire_cli.analysis.state.tables import LISTINGS
+from kwire_cli.analysis.state.tables import LISTINGS, LOGS
 from kwire_cli.answer import Answer, Block, Column, Note, Table
 from kwire_cli.engine.values import instant
 from kwire_cli.errors import InputError

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.analysis.coordinators import CoordinatorRecord, Event
-    from kwire_cli.analysis.state.tables import Named
+    from kwire_cli.analysis.state.model import Named
     from kwire_cli.records.batch import Hide
     from kwire_cli.spec.catalog import Catalog
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.coordinators import Passed, decode_coordinator, partitions_in, type_of
 from kwire_cli.engine.values import instant
@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.coordinators import CoordinatorRecord, Event
-    from kwire_cli.analysis.state.tables import Named
     from kwire_cli.records.batch import Hide
     from kwire_cli.spec.catalog import Catalog
+
+    Named = tuple[str, dict[str, Any]]
+    """The name of a table, and a row."""
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""The tables of the states of Kafka's internal topics: their columns, and the columns that identify a row.
+"""The state in Kafka's internal topics as an Answer: its tables, and the columns that identify a row.
 
 Rows have the fields of Kafka's records. A table declares the columns that a terminal shows. All other fields of its
 rows become columns for programs, so that fields of new Kafka releases need no change.
@@ -9,15 +9,18 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.answer import Column, Table, words
+from kwire_cli.analysis.state.lag import add_lag
+from kwire_cli.answer import Answer, Column, Note, Table, words
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from kwire_cli.analysis.state.model import State
+    from kwire_cli.records.batch import Hide
+    from kwire_cli.source.log_inputs import LogFile
 
     Row = dict[str, Any]
-    Named = tuple[str, Row]
-    """A row and the name of its table."""
     Key = tuple[Any, ...]
 
 _IDS = (
@@ -217,3 +220,52 @@ LISTINGS: dict[str, tuple[Listing, ...]] = {
     ),
 }
 """The tables of each topic, in the order of the answer."""
+LOGS = (
+    Column("topic"),
+    Column("partition", "id"),
+    Column("snapshot", keep=2),
+    Column("firstOffset", "id", keep=1),
+    Column("lastOffset", "id"),
+    Column("records", "count"),
+    Column("unknown", "map", level="warning"),
+    Column("undecoded", "count", level="warning"),
+    Column("unapplied", "map", level="warning", keep=3),
+    Column("notes", "list", level="warning"),
+)
+"""A log that was read: its snapshot and its offsets, then the records that could not be applied (`State`),
+and `notes` on damage."""
+
+
+def state_answer(parts: Sequence[State], *, hide: Hide | None, beside: Iterable[LogFile] | None = None) -> Answer:
+    """Return the states of partitions: the tables of each topic, then the logs that were read.
+
+    `hide` returns the spans to redact in a payload. With None, nothing is redacted. The lag is computed from the logs
+    of other topics in the log directories of the files `beside`.
+    """
+    notes: list[Note] = []
+    tables: list[Table] = []
+    for topic in dict.fromkeys(part.topic for part in parts):
+        rows: dict[str, list[Row]] = {listing.name: [] for listing in LISTINGS[topic]}
+        for part in parts:
+            for name, row in part.all_rows(hide=hide) if part.topic == topic else ():
+                rows[name].append(row)
+        if beside is not None and topic == CONSUMER_OFFSETS:
+            notes = add_lag(rows, beside)
+        tables += (listing.table(rows[listing.name]) for listing in LISTINGS[topic])
+    return Answer("State", [*tables, Table("logs", LOGS, [*map(_log, parts)], title="logs"), *notes])
+
+
+def _log(part: State) -> tuple[Any, ...]:
+    passed = part.passed
+    return (
+        part.topic,
+        part.partition,
+        part.snapshot,
+        passed.first,
+        passed.last,
+        passed.records,
+        dict(sorted(part.unknown.items())),
+        part.undecoded or None,
+        dict(sorted(part.unapplied.items())) or None,
+        passed.notes,
+    )

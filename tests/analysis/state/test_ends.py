@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 from kit.commands import ROOT, examples, slow
 
-from kwire_cli.analysis.state.ends import ends_of
+from kwire_cli.analysis.state.lag import ends_of
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.contents import read_log_file

@@ -7,8 +7,8 @@ from hypothesis import given, strategies as st
 from kit.commands import examples
 from kit.logs import batch, catalog, framed, keyed, record
 
-from kwire_cli.analysis.state.answer import state_answer
 from kwire_cli.analysis.state.changes import changed, changes_answer
+from kwire_cli.analysis.state.tables import state_answer
 from kwire_cli.analysis.state.topics import STATES, Log
 from kwire_cli.message.redaction import RecordRedaction
 from kwire_cli.source.log_inputs import LogFile
