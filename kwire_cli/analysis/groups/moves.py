@@ -122,7 +122,7 @@ def span_of(milliseconds: int | None) -> float | None:
 
 
 def topics_in(names: list[str] | None) -> tuple[str, ...] | None:
-    """Return the sorted topics of a subscription, or None if a message has none."""
+    """Return the sorted topics of a subscription, or None without a subscription."""
     return None if names is None else tuple(sorted(names))
 
 

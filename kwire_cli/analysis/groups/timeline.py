@@ -150,10 +150,6 @@ class Timeline(OfGroup):
     events: list[Event] = field(default_factory=list)
     rebalances: list[Rebalance] = field(default_factory=list)
 
-    def meet(self, broker: str, node: int | None) -> None:
-        """Add a coordinator, with its node id if known."""
-        self.nodes[broker] = self.nodes.get(broker) if node is None else node
-
     def member(self, member: str) -> Member:
         """Return the member with an id. Create it on the first call."""
         return self.members.setdefault(member, Member(member))

@@ -138,30 +138,13 @@ _LOGS = (
 
 _MAIN = {"groups": "state", "members": "clientId", "listeners": "port", "brokers": "fenced", "shareBatches": "state"}
 """The field that is shown for an added or removed row, if it is not the first field after the key."""
-_QUIET = frozenset(
-    {
-        "committed",
-        "commitTimestamp",
-        "recordOffset",
-        "logPartition",
-        "lastUpdate",
-        "transactionLastUpdateTimestampMs",
-        "transactionStartTimestampMs",
-        "currentStateTimestamp",
-        "partitionEpoch",
-        "brokerEpoch",
-        "snapshotEpoch",
-        "assignmentTimestamp",
-        "metadataHash",
-        "createTimestamp",
-        "writeTimestamp",
-        "deliveryState",
-        "batches",
-        "pendingOffsets",
-    }
+_QUIET = re.compile(
+    r"(commit|currentState|assignment|create|write|transactionLastUpdate|transactionStart)Timestamp(Ms)?"
+    r"|committed|lastUpdate|(partition|broker|snapshot)Epoch|metadataHash|deliveryState|batches|pendingOffsets"
+    r"|recordOffset|logPartition"
 )
 """Fields of times, and fields that repeat other fields or rows. Their changes are not shown."""
-_QUIET_IN = {"groups": {"offsets"}, "transactions": {"offset"}, "sharePartitions": {"offset"}}
+_QUIET_IN = {"groups": "offsets", "transactions": "offset", "sharePartitions": "offset"}
 _NO_ROW: Pair = ({}, {})
 
 
@@ -177,7 +160,8 @@ def changes_answer(parts: Sequence[Changed], between: str, *, hide: Hide | None)
         ends = [(_by_key(part.before, hide), _by_key(part.now, hide)) for part in own]
         for listing in LISTINGS[topic]:
             for old, new in ends:
-                was, now = old[listing.name], new[listing.name]
+                was = old[listing.name]
+                now = new[listing.name]
                 for key in sorted({*was, *now}):
                     rows += _changes(listing, was.get(key, _NO_ROW), now.get(key, _NO_ROW))
     logs = Table("logs", _LOGS, [*map(_log, parts)], title="logs")
@@ -212,8 +196,8 @@ def _changes(listing: Listing, old: Pair, new: Pair) -> Iterator[Cells]:
     before, before_shown, after, after_shown = map(_flat, (*old, *new))
     if (before and after) or not listing.keys:
         change = "changed"
-        quiet = _QUIET | _QUIET_IN.get(listing.name, frozenset())
-        fields = [name for name in before | after if name not in quiet and before.get(name) != after.get(name)]
+        differ = [name for name in before | after if before.get(name) != after.get(name)]
+        fields = [name for name in differ if name != _QUIET_IN.get(listing.name) and not _QUIET.fullmatch(name)]
         row = {name: shown.get(name) for name in listing.key_names}
     else:
         change = "removed" if before else "added"
