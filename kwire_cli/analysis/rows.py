@@ -7,7 +7,6 @@ replays compute with the same objects, so a column is written once.
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from kwire_cli.facts.buffers import PLACE as PLACE_TYPE
@@ -42,7 +41,6 @@ class Row:
     __slots__ = ()
 
 
-@cache
 def columns_of(row: type[Row]) -> tuple[Column, ...]:
     """Return the columns of a class of rows: its fields, then its properties."""
     hints = get_type_hints(row, include_extras=True)
