@@ -1,19 +1,22 @@
-"""Verification, transactions and diagnosis agree on sequences and open transactions of the same logs."""
+"""Verification, state, transactions and diagnosis agree on sequences and open transactions of the same logs."""
 
 import shutil
 
 import pytest
 from kit.calls import answer_document, log_batch, subjects
 from kit.commands import ROOT
+from kit.logs import b64, keyed
 
 import kwire_cli as kwire
 from kwire_cli.analysis.diagnosis.sequences import LogSequences
 from kwire_cli.analysis.state.lag import ends_of
+from kwire_cli.analysis.state.topics import Log
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.analysis.verify import verify_part
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.producers import ProducerState
+from kwire_cli.source.log_inputs import log_file
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import partition, walk
 from kwire_cli.source.logs.model import Kind
@@ -49,6 +52,45 @@ def says(folder):
 def all_equal(values):
     values = [*values]
     return all(value == values[0] for value in values)
+
+
+def pending_offsets(folder):
+    """Return the producers whose transactions are open in a log of committed offsets, by the state and by batches."""
+    log = Log(
+        kwire.catalog(), "__consumer_offsets", 0, [log_file(file.path) for file in partition(folder).of(Kind.LOG)]
+    )
+    producers = ProducerState(log.begin, sequences=False)
+    for item in subjects(folder):
+        producers.append(item.item)
+    return {row["producerId"] for name, row in log.folded().rows(hide=None) if name == "pendingOffsets"}, {
+        *producers.open
+    }
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("cluster", ["k44-clean", "k28-zk"])
+def test_the_state_of_real_offsets_has_the_open_transactions(cluster):
+    by_state, by_batches = pending_offsets(REAL / cluster / "__consumer_offsets-0")
+    assert by_state == by_batches == set()
+
+
+def test_the_state_of_compacted_offsets_has_the_open_transactions(tmp_path):
+    def commits(offset, producer):
+        value = {"offset": 1, "leaderEpoch": 0, "metadata": "", "commitTimestamp": 1}
+        key = {"group": "g", "topic": "t", "partition": producer}
+        pair = [b64(part) for part in keyed(1, "OffsetCommit", key, value, version=3)]
+        batch = open_data(offset, "", producer=producer)
+        return batch | {"records": [batch["records"][0] | dict(zip(("key", "value"), pair, strict=True))]}
+
+    log = [
+        commits(2, 4),
+        commits(5, 5),
+        commits(6, 6),
+        marker(9, "commit", producer=4),
+        marker(11, "abort", producer=6),
+    ]
+    by_state, by_batches = pending_offsets(written(tmp_path / "__consumer_offsets-0", *log))
+    assert by_state == by_batches == {5}
 
 
 @pytest.mark.slow
