@@ -56,11 +56,6 @@ def cells(row: Row, columns: Iterable[Column]) -> list[Any]:
     return [None if value is None else kind.cell(value) for kind, value in values]
 
 
-def order_of(seconds: float) -> int:
-    """Return a time in microseconds."""
-    return round(min(seconds, _LATEST) * 1e6)
-
-
 def _place(place: Evidence) -> dict[str, Any]:
     """Return a place. Its ordinal is the time, or the position in the input if there is no time."""
     row = place._asdict()
@@ -85,7 +80,7 @@ FLAG = Kind("BOOLEAN", bool)
 NUMBER = Kind("BIGINT", int)
 ID = Kind("BIGINT", lambda number: None if number < 0 else number)
 SECONDS = Kind("DOUBLE", lambda seconds: round(seconds, 6))  # as exact as times are
-TIME = Kind("TIMESTAMPTZ", lambda seconds: order_of(seconds) if 0 <= seconds < _LATEST else None)
+TIME = Kind("TIMESTAMPTZ", lambda seconds: round(seconds * 1e6) if 0 <= seconds < _LATEST else None)
 NAMES = Kind("VARCHAR[]", lambda names: sorted(names) if isinstance(names, set) else [*names])
 COUNTS = Kind("MAP(VARCHAR, BIGINT)", _counts)
 PLACE = Kind(PLACE_TYPE, _place)

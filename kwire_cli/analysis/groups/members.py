@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 from kwire_cli.analysis.groups.moves import Assignment
-from kwire_cli.analysis.rows import FLAG, NUMBER, PARTITIONS, SECONDS, TEXT, TIME, Row, order_of
+from kwire_cli.analysis.rows import FLAG, PARTITIONS, SECONDS, TEXT, TIME, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -117,11 +117,6 @@ class Member(OfGroup):
         away = max(time - since, 0.0)
         self.without_s += away
         return away
-
-    @property
-    def joined_ordinal(self) -> Annotated[int | None, NUMBER, "when it joined, in the order of `group_events`"]:
-        """The time in microseconds."""
-        return None if self.joined is None else order_of(self.joined)
 
     @property
     def is_let_in(self) -> Annotated[bool, FLAG, "whether it is in the group by anything but refused calls"]:

@@ -1,8 +1,7 @@
 """The timeline of a group: its events, rebalances and members.
 
 The classes are the rows of the tables of groups. All rows contain the group id, and numbers in the order of time if
-queries compare a row with the next one. If an input has no times, only the order is known: times are null, and
-`ordinal` is the order of rows.
+queries compare a row with the next one. If an input has no times, only the order is known: times are null.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.groups.causes import GRAVE, Cause
 from kwire_cli.analysis.groups.members import Member, OfGroup, name_members
 from kwire_cli.analysis.groups.moves import CONNECT, Assignment, Move, Partition
-from kwire_cli.analysis.rows import FLAG, NUMBER, PARTITIONS, PLACE, SECONDS, TEXT, TIME, Kind, order_of
+from kwire_cli.analysis.rows import FLAG, NUMBER, PARTITIONS, PLACE, SECONDS, TEXT, TIME, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,7 +41,6 @@ class Event(OfGroup):
     gained: Annotated[Assignment | None, PARTITIONS, "what it did not have before"] = None
     lost: Annotated[Assignment | None, PARTITIONS, "what it does not have any more"] = None
     number: Annotated[int, NUMBER, "number of the event in the group"] = 0
-    ordinal: Annotated[int, NUMBER, "order in time, the same for events at the same time"] = 0
     is_minor: Annotated[bool, FLAG, "whether `kwire groups` leaves it out for people"] = False
 
 
@@ -189,7 +187,6 @@ class Timeline(OfGroup):
         yield from self.members.values()
         for number, event in enumerate(self.events):
             event.number = number
-            event.ordinal = order_of(event.time)
             event.is_minor = event.kind in {"assignment", "epoch", "rebalancing"} or (
                 event.kind == "rejoin" and not event.reason
             )

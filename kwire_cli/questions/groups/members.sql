@@ -18,4 +18,4 @@ select
 from group_members m
 join groups g using (group_id)
 where m.is_let_in and (len($names) = 0 or m.group_id in $names)
-order by m.group_id, coalesce(m.joined_ordinal, epoch_us(m.first_time)) nulls first, m.member
+order by m.group_id, coalesce(m.joined, m.first_time) nulls first, m.member

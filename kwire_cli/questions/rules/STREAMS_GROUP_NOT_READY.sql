@@ -1,7 +1,7 @@
 -- One row for each streams group of which a coordinator says that topics are missing or do not match, unless a member
 -- gets a task later.
 with ready as (
-    select group_id, max(ordinal) as last_ordinal from group_events where len(assigned) > 0 group by group_id
+    select group_id, max(number) as last_number from group_events where len(assigned) > 0 group by group_id
 ),
 said as (
     select
@@ -9,7 +9,7 @@ said as (
         list_filter(string_split(e.reason, ', '), lambda status: list_contains($about_topics, status)) as statuses
     from group_events e
     left join ready r using (group_id)
-    where e.kind = 'status' and coalesce(e.ordinal > r.last_ordinal, true)
+    where e.kind = 'status' and coalesce(e.number > r.last_number, true)
 )
 select
     group_id,
