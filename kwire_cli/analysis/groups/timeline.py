@@ -41,7 +41,6 @@ class Event(OfGroup):
     gained: Annotated[Assignment | None, PARTITIONS, "what it did not have before"] = None
     lost: Annotated[Assignment | None, PARTITIONS, "what it does not have any more"] = None
     number: Annotated[int, NUMBER, "number of the event in the group"] = 0
-    is_minor: Annotated[bool, FLAG, "whether `kwire groups` leaves it out for people"] = False
 
 
 @dataclass
@@ -187,9 +186,6 @@ class Timeline(OfGroup):
         yield from self.members.values()
         for number, event in enumerate(self.events):
             event.number = number
-            event.is_minor = event.kind in {"assignment", "epoch", "rebalancing"} or (
-                event.kind == "rejoin" and not event.reason
-            )
             yield event
         for number, rebalance in enumerate(self.rebalances):
             rebalance.number = number

@@ -5,7 +5,8 @@ with shown as (
         row_number() over (partition by group_id order by number) as nth,
         count(*) over (partition by group_id) as events
     from group_events
-    where not is_minor and (len($names) = 0 or group_id in $names)
+    where (len($names) = 0 or group_id in $names)
+        and kind not in ('assignment', 'epoch', 'rebalancing') and (kind <> 'rejoin' or reason is not null)
 ),
 named as (
     select e.*, coalesce(m.name, left(e.member, 8), e.client) as name
