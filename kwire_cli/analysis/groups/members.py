@@ -23,14 +23,14 @@ _UUID = re.compile(r"-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 """The suffix of a member id. The coordinator appends it to the client id or to the group.instance.id."""
 
 
-@dataclass
+@dataclass(slots=True)
 class OfGroup(Row):
     """A row about a group."""
 
     group_id: Annotated[str, TEXT, "the group"] = field(default="", kw_only=True)
 
 
-@dataclass
+@dataclass(slots=True)
 class Member(OfGroup):
     """A member of a group.
 

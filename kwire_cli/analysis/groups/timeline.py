@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COORDINATORS = Kind([{"address": "VARCHAR", "broker": "BIGINT"}], list)
 
 
-@dataclass
+@dataclass(slots=True)
 class Event(OfGroup):
     """Something that happened in a group."""
 
@@ -43,7 +43,7 @@ class Event(OfGroup):
     number: Annotated[int, NUMBER, "number of the event in the group"] = 0
 
 
-@dataclass
+@dataclass(slots=True)
 class Trigger(OfGroup):
     """The reason for a rebalance: its cause, the member that caused it, and a description."""
 
@@ -73,7 +73,7 @@ class Trigger(OfGroup):
         return self.text if is_deed else f"leaves: {self.text}"
 
 
-@dataclass
+@dataclass(slots=True)
 class Rebalance(OfGroup):
     """A rebalance of a group.
 
@@ -130,7 +130,7 @@ class Rebalance(OfGroup):
             self.away_member = names[member]
 
 
-@dataclass
+@dataclass(slots=True)
 class Timeline(OfGroup):
     """The history and the state of a group. Events are sorted by time."""
 

@@ -132,14 +132,11 @@ def listing(name: str, *columns: str | Column, keys: int = 1) -> Listing:
 
 
 _PLACE = ("topic", "partition")
+_PRODUCER = ("producerId", "producerEpoch", "transactionTimeoutMs")
+_SHARE = ("groupId", "topicId", "partition")
+_LEADER = ("leaderId", "leaderEpoch")
 _COMMITTED = ("offset", "committed", "leaderEpoch", "metadata")
-_LAG = (
-    "lag",
-    Column("outOfRange", level="error"),
-    "logStartOffset",
-    "highWatermark",
-    "logEndOffset",
-)
+_LAG = ("lag", Column("outOfRange", level="error"), "logStartOffset", "highWatermark", "logEndOffset")
 _TOTALS = ("lag", Column("outOfRange", "count", level="error", sparse=True), "lagUnknown")
 LISTINGS: dict[str, tuple[Listing, ...]] = {
     CONSUMER_OFFSETS: (
@@ -149,52 +146,14 @@ LISTINGS: dict[str, tuple[Listing, ...]] = {
         listing("pendingOffsets", "group", "producerId", *_PLACE, *_COMMITTED, keys=4),
     ),
     TRANSACTION_STATE: (
-        listing(
-            "transactions",
-            "transactionalId",
-            "state",
-            "producerId",
-            "producerEpoch",
-            "transactionTimeoutMs",
-            "lastUpdate",
-            Column("partitions", "list"),
-        ),
+        listing("transactions", "transactionalId", "state", *_PRODUCER, "lastUpdate", Column("partitions", "list")),
     ),
     SHARE_GROUP_STATE: (
-        listing(
-            "sharePartitions",
-            "groupId",
-            "topicId",
-            "partition",
-            "startOffset",
-            "leaderEpoch",
-            "snapshotEpoch",
-            "batches",
-            keys=3,
-        ),
-        listing(
-            "shareBatches",
-            "groupId",
-            "topicId",
-            "partition",
-            "firstOffset",
-            "lastOffset",
-            "state",
-            "deliveryCount",
-            keys=4,
-        ),
+        listing("sharePartitions", *_SHARE, "startOffset", "leaderEpoch", "snapshotEpoch", "batches", keys=3),
+        listing("shareBatches", *_SHARE, "firstOffset", "lastOffset", "state", "deliveryCount", keys=4),
     ),
     CLUSTER_METADATA: (
-        listing(
-            "cluster",
-            "kraftVersion",
-            "leaderId",
-            "leaderEpoch",
-            "nextProducerId",
-            "zkMigration",
-            "openTransactionRecords",
-            keys=0,
-        ),
+        listing("cluster", "kraftVersion", *_LEADER, "nextProducerId", "zkMigration", "openTransactionRecords", keys=0),
         listing("voters", "voterId", "voterDirectoryId"),
         listing("features", "name", "level"),
         listing("brokers", "brokerId", "rack", "fenced", "inControlledShutdown"),
