@@ -7,8 +7,8 @@ coordinator's records, parts of a producer form one transaction if all records w
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from itertools import chain
+from collections import defaultdict
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.transactions.logs import REMOVED
@@ -22,24 +22,22 @@ if TYPE_CHECKING:
 
 SLACK = 0.002
 """Maximum difference of equal times in two logs, in seconds. The times of records are in milliseconds."""
+_order = attrgetter("order")
 MOST_LOOKED_AT = 64
 """Number of transactions of a producer that are searched for the transaction of a part."""
 
 
 def transactions_in_logs(records: Iterable[Event], pieces: Iterable[Piece]) -> list[Transaction]:
     """Return the transactions, sorted by start time. `records` must be in the order of their offsets."""
-    timelines: dict[str, list[Transaction]] = {}
-    records_of: dict[str, list[Event]] = {}
+    by_name: defaultdict[str, tuple[list[Event], list[Piece]]] = defaultdict(lambda: ([], []))
     for record in records:
-        records_of.setdefault(record.name, []).append(record)
-    for name, own in records_of.items():
-        timelines[name] = sorted(_of_records(own), key=lambda transaction: transaction.order)
-    pieces_of: dict[str, list[Piece]] = {}
+        by_name[record.name][0].append(record)
     for piece in pieces:
-        pieces_of.setdefault(piece.events[0].name, []).append(piece)
-    for name, of_producer in pieces_of.items():
-        timelines[name] = _with_pieces(timelines.get(name, []), of_producer)
-    return sorted(chain.from_iterable(timelines.values()), key=lambda transaction: transaction.order)
+        by_name[piece.events[0].name][1].append(piece)
+    transactions: list[Transaction] = []
+    for own_records, own_pieces in by_name.values():
+        transactions += _with_pieces(sorted(_of_records(own_records), key=_order), own_pieces)
+    return sorted(transactions, key=_order)
 
 
 def _of_records(records: Iterable[Event]) -> list[Transaction]:
@@ -69,13 +67,16 @@ def _with_pieces(timeline: list[Transaction], pieces: Sequence[Piece]) -> list[T
     additional: list[Transaction] = []
     counted: set[tuple[int, str]] = set()
     """Transactions with their partitions: copies of a log may begin at different offsets."""
-    begins: list[float] = []
-    for own in timeline:
-        begins.append(max(begins[-1] if begins else float("-inf"), float("-inf") if own.began is None else own.began))
+    stop = 0
+    """Number of transactions that had started before the end of a piece."""
     for piece in sorted(pieces, key=_by_end):
         first = piece.events[0]
         began = piece.records.time if piece.records else None
-        transaction = _of_timeline(timeline, begins, piece)
+        ended = piece.marker.time if piece.marker else None
+        while ended is not None and stop < len(timeline) and (timeline[stop].began or 0.0) <= ended + SLACK:
+            stop += 1
+        last = len(timeline) if ended is None else stop
+        transaction = _of_timeline(timeline[max(last - MOST_LOOKED_AT, 0) : last], piece)
         if transaction is None or piece.partition in transaction.marked:
             transaction = _find_same_transaction(additional, piece)
         if transaction is None:
@@ -103,18 +104,17 @@ def _instant(event: Event | None) -> float:
     return -1.0 if event is None or event.time is None else event.time
 
 
-def _of_timeline(timeline: Sequence[Transaction], begins: Sequence[float], piece: Piece) -> Transaction | None:
+def _of_timeline(timeline: Sequence[Transaction], piece: Piece) -> Transaction | None:
     """Return the transaction of a part among the coordinator's transactions, or None if there is no such transaction.
 
-    It is the last transaction of the epoch that had started and was decided before the time of the marker. A part
-    without a marker belongs to the open transaction. `begins` contains the ascending start times of transactions.
+    It is the last transaction of the epoch that was decided before the time of the marker. A part without a marker
+    belongs to the open transaction.
     """
     began = piece.records.time if piece.records else None
     # The epoch of a marker may be the next one (KIP-890).
     epoch = piece.records.epoch if piece.records else NO_PRODUCER
     ended = piece.marker.time if piece.marker else None
-    stop = len(timeline) if ended is None else bisect_right(begins, ended + SLACK)
-    for own in reversed(timeline[max(stop - MOST_LOOKED_AT, 0) : stop]):
+    for own in reversed(timeline):
         if NO_PRODUCER not in {own.epoch, epoch} and own.epoch != epoch:
             continue
         if ended is None:

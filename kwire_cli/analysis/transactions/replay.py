@@ -31,8 +31,6 @@ class TransactionReplay:
         self._last: dict[tuple[str, str | None], Event] = {}
         """The last event of each producer by client."""
         self._logs = LogTransactions()
-        self._names: dict[int, str] = {}
-        """Transactional ids in traffic by producer id."""
         self._dropped = 0
 
     @property
@@ -47,29 +45,26 @@ class TransactionReplay:
     def call(self, call: Call) -> None:
         """Add one of the calls that QUERY returns. Calls must be added in the order of their requests."""
         for event in EVENTS_OF[call.api](call):
-            name = event.transactional_id
-            producer = event.producer_id
-            if name is not None and producer >= 0 and len(self._names) < MOST_EVENTS:
-                # A producer id has two names only if the input mixes clusters.
-                self._names[producer] = min(self._names.get(producer, name), name)
-            self._keep(event)
-
-    def _keep(self, event: Event) -> None:
-        key = event.name, event.client
-        last = self._last.get(key)
-        if last is not None and last.repeats(event):
-            last.extend(event)
-        elif len(self._events) < MOST_EVENTS:
-            self._events.append(event)
-            self._last[key] = event
-        else:
-            self._dropped += 1
-            self._last.pop(key, None)
+            key = event.name, event.client
+            last = self._last.get(key)
+            if last is not None and last.repeats(event):
+                last.extend(event)
+            elif len(self._events) < MOST_EVENTS:
+                self._events.append(event)
+                self._last[key] = event
+            else:
+                self._dropped += 1
+                self._last.pop(key, None)
 
     def rows(self) -> Iterator[Row]:
         """Yield the transactions, the events, and the open transactions of logs, each in their order."""
+        names: dict[int, str] = {}
         for event in self._events:
-            event.transactional_id = event.transactional_id or self._names.get(event.producer_id)
+            if (name := event.transactional_id) and event.producer_id >= 0:
+                # A producer id has two names only if the input mixes clusters.
+                names[event.producer_id] = min(names.get(event.producer_id, name), name)
+        for event in self._events:
+            event.transactional_id = event.transactional_id or names.get(event.producer_id)
         records = self._logs.records()
         pieces = self._logs.pieces()
         events = self._events + records
