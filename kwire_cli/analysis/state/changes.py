@@ -210,21 +210,21 @@ def _changes(listing: Listing, old: Pair, new: Pair) -> Iterator[Cells]:
 
 
 def _key_text(listing: Listing, row: Row) -> str:
-    """Return the values of the key of a row as a string."""
-    out = before = ""
-    for name in listing.key_names:
-        text: Any = row.get(name)
-        if name == "resourceName" and text == "":
-            text = "<default>"  # of all brokers
-        if isinstance(text, dict):  # the entity of a quota
-            text = ", ".join(f"{kind} {who or '<default>'}" for kind, who in text.items())
-        if name == "partition" and before.startswith("topic"):
-            out += "-"
-        elif out:
-            out += ", "
-        out += str(text)
-        before = name
-    return out
+    """Return the values of the key of a row as a string. A partition has the form `orders-0`."""
+    names = listing.key_names
+    texts = [_key_part(name, row.get(name)) for name in names]
+    if "partition" in names:
+        at = names.index("partition")
+        texts[at - 1 : at + 1] = ["-".join(texts[at - 1 : at + 1])]
+    return ", ".join(texts)
+
+
+def _key_part(name: str, value: Any) -> str:
+    if name == "resourceName" and value == "":
+        return "<default>"  # of all brokers
+    if isinstance(value, dict):  # the entity of a quota
+        return ", ".join(f"{kind} {who or '<default>'}" for kind, who in value.items())
+    return str(value)
 
 
 def _flat(row: Row, before: str = "") -> Row:
