@@ -54,7 +54,8 @@ class GroupMoves:
         timeline = self.timeline
         if move.kind != "commit":
             (self.refused_types if move.error else self.types).add(move.protocol)
-            timeline.nodes[call.broker] = timeline.nodes.get(call.broker) if call.node is None else call.node
+            known = timeline.coordinators.get(call.broker)
+            timeline.coordinators[call.broker] = known if call.node is None else call.node
             timeline.protocol_type = call.request.get("protocolType") or timeline.protocol_type
         if not move.member and move.kind != "join":
             move = move._replace(member=self.connections.get(move.connection, ""))

@@ -7,7 +7,7 @@ queries compare a row with the next one. If an input has no times, only the orde
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from kwire_cli.analysis.call import Evidence
 from kwire_cli.analysis.groups.causes import GRAVE, Cause
@@ -18,7 +18,10 @@ from kwire_cli.analysis.rows import FLAG, NUMBER, PARTITIONS, PLACE, SECONDS, TE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-COORDINATORS = Kind([{"address": "VARCHAR", "broker": "BIGINT"}], list)
+COORDINATORS = Kind(
+    [{"address": "VARCHAR", "broker": "BIGINT"}],
+    lambda nodes: [{"address": address, "broker": node} for address, node in sorted(nodes.items())],
+)
 
 
 @dataclass(slots=True)
@@ -141,8 +144,9 @@ class Timeline(OfGroup):
     last_generation: Annotated[int | None, NUMBER, "the last one"] = None
     first_time: Annotated[float, TIME, "the first sign of the group"] = 0.0
     last_time: Annotated[float, TIME, "the last one"] = 0.0
-    nodes: dict[str, int | None] = field(default_factory=dict)
-    """Node ids of the coordinators by address, None if unknown."""
+    coordinators: Annotated[dict[str, int | None], COORDINATORS, "brokers that were asked, and their node ids"] = field(
+        default_factory=dict
+    )
     members: dict[str, Member] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     rebalances: list[Rebalance] = field(default_factory=list)
@@ -160,13 +164,6 @@ class Timeline(OfGroup):
     def is_consuming(self) -> Annotated[bool, FLAG, "whether members consume, as far as the input tells"]:
         """Whether the members are consumers, which they are if the input has no other protocol type."""
         return self.protocol_type in {"", "consumer"}
-
-    @property
-    def coordinators(
-        self,
-    ) -> Annotated[list[dict[str, Any]], COORDINATORS, "brokers that were asked, and their node ids"]:
-        """The coordinators as rows."""
-        return [{"address": address, "broker": node} for address, node in sorted(self.nodes.items())]
 
     def reach(self, generation: int) -> None:
         """Update the first and last generation."""
