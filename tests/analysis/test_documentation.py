@@ -5,8 +5,8 @@ import re
 from kit.commands import ROOT
 
 from kwire_cli.analysis.clients import VERDICTS
-from kwire_cli.analysis.groups import tables as groups
-from kwire_cli.analysis.transactions import tables as transactions
+from kwire_cli.analysis.replays import REPLAYED
+from kwire_cli.analysis.rows import columns_of
 from kwire_cli.facts.bodies import duckdb_type
 from kwire_cli.facts.buffers import PLACE
 
@@ -35,8 +35,11 @@ def test_the_page_has_the_columns_of_replayed_tables(updating):
     page = ROOT / "docs" / "tables.md"
     text = page.read_text("utf-8")
     now = text
-    for table, columns in (*groups.TABLES.items(), *transactions.TABLES.items()):
-        texts = [f"`{name}` {type_name(kind)}: {meaning}" for name, kind, meaning in columns]
+    tables = {}
+    for replayed in REPLAYED:
+        tables |= replayed.rows
+    for table, row in tables.items():
+        texts = [f"`{name}` {type_name(kind.type)}: {meaning}" for name, kind, meaning in columns_of(row)]
         line = f"  Columns: {'; '.join(texts)}."
         now, found = re.subn(
             rf"(?ms)(^- `{table}`: .*?\n)  Columns:.*?$", lambda m, line=line: m[1] + line, now, count=1

@@ -38,14 +38,14 @@ class Member(OfGroup):
     """
 
     member: Annotated[str, TEXT, "member id"]
-    name: Annotated[str, TEXT, "a name for people: the client id, with the member id if several have it"] = ""
+    name: Annotated[str, TEXT, "a name for display: the client id, with the member id if several have it"] = ""
     client: Annotated[str, TEXT, "client id"] = ""
     host: Annotated[str, TEXT, "address of the client"] = ""
     instance_id: Annotated[str | None, TEXT, "group.instance.id"] = None
     joined: Annotated[float | None, TIME, "when it joined"] = None
     ended: Annotated[float | None, TIME, "when it left or was removed"] = None
     ending: Annotated[str, TEXT, "how it ended; null if it did not"] = ""
-    partitions: Annotated[Assignment | None, PARTITIONS, "what it had last; null if it is not known"] = None
+    partitions: Annotated[Assignment | None, PARTITIONS, "its last assignment; null if unknown"] = None
     has_held: Annotated[bool, FLAG, "whether it had partitions at any time"] = False
     without_s: Annotated[float, SECONDS, "seconds in the group without partitions"] = 0.0
     rebalance_timeout_s: Annotated[float | None, SECONDS, "rebalance timeout; of Java max.poll.interval.ms"] = None

@@ -30,7 +30,7 @@ class Event(OfGroup):
 
     time: Annotated[float, TIME, "when it happened"]
     kind: Annotated[str, TEXT, "such as `join`, `leave`, `rebalance`, `assignment`, `error`"]
-    place: Annotated[Evidence, PLACE, "where it is in the input"]
+    place: Annotated[Evidence, PLACE, "place in the input"]
     generation: Annotated[int | None, NUMBER, "generation or epoch"] = None
     member: Annotated[str, TEXT, "member id"] = ""
     client: Annotated[str, TEXT, "client id"] = ""
@@ -38,11 +38,11 @@ class Event(OfGroup):
     detail: Annotated[str, TEXT, "what else is known"] = ""
     seconds: Annotated[float | None, SECONDS, "how long it took"] = None
     partitions: Annotated[int | None, NUMBER, "how many partitions, records or deliveries it is about"] = None
-    assigned: Annotated[
-        Assignment | None, PARTITIONS, "what a member has after an assignment; a connector has the partition -1"
-    ] = None
-    gained: Annotated[Assignment | None, PARTITIONS, "what it did not have before"] = None
-    lost: Annotated[Assignment | None, PARTITIONS, "what it does not have any more"] = None
+    assigned: Annotated[Assignment | None, PARTITIONS, "assignment of a member; a connector has the partition -1"] = (
+        None
+    )
+    gained: Annotated[Assignment | None, PARTITIONS, "partitions that are new to the member"] = None
+    lost: Annotated[Assignment | None, PARTITIONS, "partitions that the member lost"] = None
     number: Annotated[int, NUMBER, "number of the event in the group"] = 0
 
 
@@ -51,9 +51,9 @@ class Trigger(OfGroup):
     """The reason for a rebalance: its cause, the member that caused it, and a description."""
 
     time: Annotated[float, TIME, "when it happened"]
-    cause: Annotated[Cause, TEXT, "what set it off: see `kwire groups`; `unknown` if the input does not tell"]
+    cause: Annotated[Cause, TEXT, "cause, as in `kwire groups`; `unknown` if the input does not show it"]
     text: Annotated[str, TEXT, "what happened"]
-    place: Annotated[Evidence, PLACE, "where it is in the input"]
+    place: Annotated[Evidence, PLACE, "place in the input"]
     member: Annotated[str, TEXT, "member id"] = ""
     client: Annotated[str, TEXT, "client id"] = ""
     rebalance: Annotated[int, NUMBER, "number of the rebalance"] = 0
@@ -92,11 +92,11 @@ class Rebalance(OfGroup):
     generation_before: Annotated[int | None, NUMBER, "generation or epoch before it"]
     generation: Annotated[int | None, NUMBER, "generation or epoch after it"]
     all_triggers: list[Trigger]
-    place: Annotated[Evidence, PLACE, "where it is in the input"]
+    place: Annotated[Evidence, PLACE, "place in the input"]
     members: Annotated[int, NUMBER, "members after it"] = 0
-    moved: Annotated[Assignment | None, PARTITIONS, "partitions that changed hands; null if it is not known"] = None
+    moved: Annotated[Assignment | None, PARTITIONS, "partitions that changed hands; null if unknown"] = None
     is_forming: Annotated[bool, FLAG, "whether the group had no members before"] = False
-    is_unchanged: Annotated[bool, FLAG, "whether all members have what they had"] = False
+    is_unchanged: Annotated[bool, FLAG, "whether all members have the same assignment as before"] = False
     away: dict[str, float] = field(default_factory=dict)
     stopped_s: Annotated[float, SECONDS, "seconds in which no member had partitions"] = 0.0
     timed: bool = True
@@ -106,7 +106,7 @@ class Rebalance(OfGroup):
     client: Annotated[str, TEXT, "client of this trigger, or its member"] = ""
     reason: Annotated[str, TEXT, "what this client did, as text"] = ""
     is_grave: Annotated[bool, FLAG, "whether a healthy group does not have this cause even once"] = False
-    trigger_place: Annotated[Evidence | None, PLACE, "where its first trigger is"] = None
+    trigger_place: Annotated[Evidence | None, PLACE, "place of its first trigger"] = None
     away_s: Annotated[
         float | None, SECONDS, "seconds that a member had no partitions, at most; null if none lost any"
     ] = None
@@ -144,7 +144,7 @@ class Timeline(OfGroup):
     last_generation: Annotated[int | None, NUMBER, "the last one"] = None
     first_time: Annotated[float, TIME, "the first sign of the group"] = 0.0
     last_time: Annotated[float, TIME, "the last one"] = 0.0
-    coordinators: Annotated[dict[str, int | None], COORDINATORS, "brokers that were asked, and their node ids"] = field(
+    coordinators: Annotated[dict[str, int | None], COORDINATORS, "brokers that got requests of the group"] = field(
         default_factory=dict
     )
     members: dict[str, Member] = field(default_factory=dict)
@@ -156,12 +156,12 @@ class Timeline(OfGroup):
         return self.members.setdefault(member, Member(member))
 
     @property
-    def unit(self) -> Annotated[str, TEXT, "what members are given: `partition` or `task`"]:
+    def unit(self) -> Annotated[str, TEXT, "the unit of an assignment: `partition` or `task`"]:
         """The name of the units that are assigned to members."""
         return "task" if self.protocol_type == CONNECT else "partition"
 
     @property
-    def is_consuming(self) -> Annotated[bool, FLAG, "whether members consume, as far as the input tells"]:
+    def is_consuming(self) -> Annotated[bool, FLAG, "whether members consume, if the input shows it"]:
         """Whether the members are consumers, which they are if the input has no other protocol type."""
         return self.protocol_type in {"", "consumer"}
 

@@ -1,8 +1,7 @@
 """The tables of groups: filled from captures, request logs and log directories, and documented."""
 
-import pytest
 from kit.calls import CATALOG, ORDERS_0, asked, beat, join, leave, sync
-from kit.commands import ROOT, hold_table
+from kit.commands import ROOT
 
 import kwire_cli as kwire
 from kwire_cli.analysis.calls import TableFold
@@ -67,4 +66,4 @@ def test_names_of_partitions():
 
 def test_an_input_without_groups_has_empty_tables():
     with kwire.tables(SAMPLES / "incidents" / "sasl.pcap") as tables:
-        assert [tables.sql(f"select 1 from {table}").fetchall() for table in TABLES] == [[]] * len(TABLES)
+        assert [tables.sql(f"select 1 from {table}").fetchall() for table in ROWS] == [[]] * len(ROWS)

@@ -6,7 +6,6 @@ from typing import get_args
 from kit.commands import EVERYWHERE, ROOT
 
 from kwire_cli.analysis.diagnosis.batches import Batches
-from kwire_cli.analysis.rows import columns_of
 from kwire_cli.analysis.transactions.model import What
 from kwire_cli.analysis.transactions.transactions import EVENTS, HELD_BACK, TRANSACTIONS
 from kwire_cli.cli.transactions import command
