@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kwire_cli.analysis.costs.advice_answer import advice_answer
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.compare_advice import ADVICE_OPTIONS, AdviceOptions, advice_on, histogram_of
 from kwire_cli.cli.compare_messages import MESSAGE_OPTIONS, MessageForms, messages_compared, values_compared
@@ -100,7 +99,7 @@ def command(environment: Environment, options: Options) -> int:
         refuse(options, PROPOSAL_OPTIONS, "needs a proposal")
         if options.advise:
             refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS, "histogram"), "does not go with --advise")
-            return emit(environment, advice_answer(advice_on(environment, options, options.source)), options)
+            return emit(environment, advice_on(environment, options, options.source).answer(), options)
         refuse(options, ADVICE_OPTIONS, "needs --advise")
         if options.histogram:
             refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS), "does not go with --histogram")

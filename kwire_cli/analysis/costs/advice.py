@@ -1,13 +1,9 @@
-"""Advice: the encodings and tags that would have saved bytes in real messages.
+"""`kwire compare --advise`: the encodings and tags that would have saved bytes in real messages.
 
-The messages are written in several forms: all integers in each encoding, all possible fields tagged, and both.
-`Written` adds up the bytes of each field in each form, and `choose` selects the smallest form of each field. The
-choices are an overlay. A tag can lengthen the size field of the struct around it, so the saving of the overlay is not
-the sum of these differences. The messages are written once more under the overlay.
-
-Advice that is tested only on its own input proves little. So an overlay from the first half of the messages is also
-tested on the other half. Messages are written several times. They are stored in a temporary database, with one row for
-equal messages.
+The messages are written in several forms: all integers in each encoding, all possible fields tagged, and both. `Field`
+has the bytes of a field in each form, and its smallest form is chosen. The choices are an overlay. A tag can lengthen
+the size field of the struct around it, so the saving of the overlay is not the sum of these differences: the messages
+are written once more under the overlay. In the meantime, they are stored in a temporary database.
 """
 
 from __future__ import annotations
@@ -21,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.analysis.costs.changed_definitions import next_tags, taggable
 from kwire_cli.analysis.costs.forms import FORMS, GIVEN, TAGGED, Form, form_of
 from kwire_cli.analysis.costs.prices import Prices
+from kwire_cli.answer import Answer, Column, Fact, Facts, Table
 from kwire_cli.engine.values import anomalies
 from kwire_cli.message.decoded import decode_spec
 from kwire_cli.spec.evolution.layout import layout_at
@@ -29,33 +26,55 @@ from kwire_cli.spec.overlay import read_overlay
 from kwire_cli.spec.reading import ENCODABLE_TYPES, OWN_WIDTH, sized_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
+    from kwire_cli.answer import Row
     from kwire_cli.engine.values import Body
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.evolution.layout import Wire
     from kwire_cli.spec.model import MessageSpec
 
-Key = tuple[str, str]
-"""The name of a message, and the path of a field as in a ledger: the elements of an array of integers end in []."""
+    Key = tuple[str, str]
+    """The name of a message, and the path of a field as in a ledger: the elements of an array of integers end in []."""
+    Layers = dict[str, dict[str, dict[str, Any]]]
+    """The messages of an overlay: the keys of fields by path, under `fields`."""
+
 NEARLY_ALWAYS = 0.9
 """Minimum share of default values for which a tag is proposed."""
 TRIED = (*OWN_WIDTH, TAGGED, *(f"{name} and {TAGGED}" for name in OWN_WIDTH))
 """The names of the forms that advice compares."""
+SHOWN = 10
+"""Number of rows of each table that are displayed without --top."""
+_FIELD = (Column("message"), Column("path", "text", "field"))
+_INTEGERS = (
+    *_FIELD,
+    Column("type", keep=7),
+    Column("count", "count", "values", keep=6),
+    Column("bytes", "bytes"),
+    *(Column(name, "bytes", keep=5) for name in OWN_WIDTH),
+    Column("best"),
+    Column("saving", "bytes", "saves"),
+)
+_DEFAULTS = (
+    *_FIELD,
+    Column("type", keep=2),
+    Column("count", "count", "values", keep=1),
+    Column("defaultShare", "share", "at default"),
+    Column("saving", "bytes", "saves"),
+)
+_OVERLAY = (*_FIELD, Column("encoding"), Column("elementEncoding"), Column("tag", "id"), Column("taggedVersions"))
 
 
 @dataclass(slots=True)
 class Field:
     """A field of a message: its values, and by form the bytes of its values, and those with lengths and tags.
 
-    `negative` counts the values below 0, `taggable` the values that could be tagged, and `at_default` the values among
-    them that a tag would omit.
+    `taggable` counts the values that could be tagged, and `at_default` the values among them that a tag would omit.
     """
 
     kind: str
     count: int = 0
-    negative: int = 0
     values: Counter[str] = dataclass_field(default_factory=Counter)
     bytes: Counter[str] = dataclass_field(default_factory=Counter)
     taggable: int = 0
@@ -77,73 +96,52 @@ class Field:
             name
             for name in TRIED
             if (self.kind in ENCODABLE_TYPES or name == TAGGED)
-            and (self.default_share >= NEARLY_ALWAYS or not _is_tagged(name))
+            and (self.default_share >= NEARLY_ALWAYS or not name.endswith(TAGGED))
         ]
         return max((GIVEN, *forms), key=self.saving)
 
 
-def _is_tagged(form: str) -> bool:
-    return form.endswith(TAGGED)
+def fields_in_forms(messages: Iterable[tuple[Decoded, int]]) -> dict[Key, Field]:
+    """Return the bytes of each field in each form. Messages come with the number of their occurrences.
 
-
-class Written:
-    """Messages in every form of advice: their prices, and the numbers of negative integers of each field.
-
-    Forms with equal layouts are written once. `_same` contains the representative of each form, by message and version.
+    Forms with equal layouts are written once. `same` contains the representative of each form, by message and version.
     """
+    same: dict[tuple[str, int], dict[str, str]] = {}
 
-    def __init__(self) -> None:
-        self.prices = Prices(self._forms)
-        self.negative: Counter[Key] = Counter()
-        self._same: dict[tuple[str, int], dict[str, str]] = {}
-
-    def _forms(self, spec: MessageSpec, version: int) -> Sequence[Form]:
+    def forms_of(spec: MessageSpec, version: int) -> list[Form]:
         by_layout: dict[Wire, Form] = {}
-        same = self._same[spec.name, version] = {}
+        names = same[spec.name, version] = {}
         for form in (Form(GIVEN, spec, version), *(form_of(name, spec, version) for name in TRIED)):
-            same[form.name] = by_layout.setdefault(layout_at(form.spec, version).wire, form).name
+            names[form.name] = by_layout.setdefault(layout_at(form.spec, version).wire, form).name
         return [*by_layout.values()]
 
-    def add(self, decoded: Decoded, times: int) -> None:
-        """Write a message that occurs `times` times in every form."""
-        self.prices.add(decoded, times)
-        spans = decoded.raw
-        for node, value, end in zip(spans.node, spans.value, spans.end, strict=True):
-            leaf = spans.program.leaves[node]
-            if leaf.kind in ENCODABLE_TYPES and leaf.decl.read(spans.data[value:end]) < 0:
-                self.negative[decoded.message, leaf.path] += times
-
-    def add_to(self, fields: dict[Key, Field]) -> None:
-        """Add the bytes of each field in each form to `fields`."""
-        for comparison in self.prices.comparisons:
-            first = next(iter(comparison.totals.values())).form
-            if not first:
-                continue
-            spec = first.spec
-            version = first.version
-            same = self._same[spec.name, version]
-            by_path = {name: total.by_path for name, total in comparison.totals.items()}
-            can_be_tagged = taggable(spec) if version in spec.flexible_versions else ()
-            for path, field in fields_by_path(spec):
-                for where, kind in ((path, field.type), (f"{path}[]", field.element_type)):
-                    sizes = {name: by_path[other].get(where, (0, 0, 0)) for name, other in same.items()}
-                    if not any(map(any, sizes.values())) or (where != path and kind not in ENCODABLE_TYPES):
-                        continue
-                    found = fields.setdefault((spec.name, where), Field(kind))
-                    found.count += sizes[GIVEN][0]
-                    found.negative += self.negative.pop((spec.name, where), 0)
-                    for name, (_, prefix, value) in sizes.items():
-                        found.values[name] += value
-                        found.bytes[name] += prefix + value
-                    if where in can_be_tagged:
-                        found.taggable += sizes[GIVEN][0]
-                        found.at_default += sizes[GIVEN][0] - sizes[TAGGED][0]
+    prices = Prices(forms_of)
+    for decoded, times in messages:
+        prices.add(decoded, times)
+    fields: dict[Key, Field] = {}
+    for comparison in prices.comparisons:
+        form = comparison.given.form
+        assert form  # noqa: S101 - for the type checker
+        by_path = {name: total.by_path for name, total in comparison.totals.items()}
+        can_be_tagged = taggable(form.spec) if form.is_flexible else ()
+        for path, field in fields_by_path(form.spec):
+            for where, kind in ((path, field.type), (f"{path}[]", field.element_type)):
+                names = same[form.spec.name, form.version]
+                sizes = {name: by_path[other].get(where, (0, 0, 0)) for name, other in names.items()}
+                if not any(map(any, sizes.values())) or (where != path and kind not in ENCODABLE_TYPES):
+                    continue
+                found = fields.setdefault((form.spec.name, where), Field(kind))
+                found.count += sizes[GIVEN][0]
+                for name, (_, prefix, value) in sizes.items():
+                    found.values[name] += value
+                    found.bytes[name] += prefix + value
+                if where in can_be_tagged:
+                    found.taggable += sizes[GIVEN][0]
+                    found.at_default += sizes[GIVEN][0] - sizes[TAGGED][0]
+    return fields
 
 
 # The changes that save bytes, and their overlay.
-
-Layers = dict[str, dict[str, dict[str, Any]]]
-"""The messages of an overlay: the keys of fields by path, under `fields`."""
 
 
 def choose(catalog: Catalog, fields: Mapping[Key, Field], *, least: int = 1) -> Layers:
@@ -157,7 +155,7 @@ def choose(catalog: Catalog, fields: Mapping[Key, Field], *, least: int = 1) -> 
 
 
 def _changes(spec: MessageSpec, forms: Mapping[str, str]) -> dict[str, Any]:
-    tags = next_tags(spec, [path for path, form in forms.items() if _is_tagged(form)])
+    tags = next_tags(spec, [path for path, form in forms.items() if form.endswith(TAGGED)])
     changes: dict[str, Any] = {}
     for path, field in fields_by_path(spec):
         for name, key in ((path, "encoding"), (f"{path}[]", "elementEncoding")):
@@ -179,41 +177,6 @@ def overlay_text(about: str, layers: Layers) -> str:
     return f'{{\n  "about": {json.dumps(about, ensure_ascii=False)},\n  "messages": {inner}\n}}\n'
 
 
-# Advice on the messages of some inputs.
-
-
-class Split(NamedTuple):
-    """The test of advice from the first messages on the other messages: their number, their bytes, and the saving."""
-
-    drawn_from: int
-    messages: int
-    bytes: int
-    saved: int
-
-
-class Advice(NamedTuple):
-    """Advice on messages of `size` bytes. The overlay with these `layers` saves `saved` bytes."""
-
-    messages: int
-    size: int
-    irregular: int
-    fields: Mapping[Key, Field]
-    layers: Layers
-    saved: int
-    split: Split | None
-
-    @property
-    def changed_fields(self) -> int:
-        """Return the number of fields that the overlay changes."""
-        return sum(len(layer["fields"]) for layer in self.layers.values())
-
-    @property
-    def overlay(self) -> str:
-        """Return the text of the overlay."""
-        what = f"{self.messages} messages of {self.size} bytes, of which it saves {self.saved}"
-        return overlay_text(f"Drawn by kwire compare --advise from {what}.", self.layers)
-
-
 class Advising:
     """The messages that advice is about.
 
@@ -224,7 +187,7 @@ class Advising:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._stored = sqlite3.connect("")
-        self._stored.execute("create table messages (number integer primary key, name, version, data)")
+        self._stored.execute("create table messages (name, version, data)")
         self.messages = self.size = self.irregular = 0
 
     def close(self) -> None:
@@ -239,43 +202,107 @@ class Advising:
             self.irregular += 1
         else:
             row = body.message, body.layout_version, bytes(body.data[body.start : body.stop])
-            self._stored.execute("insert into messages (name, version, data) values (?, ?, ?)", row)
+            self._stored.execute("insert into messages values (?, ?, ?)", row)
 
     def advice(self, least: int = 1) -> Advice:
         """Return the advice: the changes to fields that save at least `least` bytes each."""
-        number = self.messages - self.irregular
-        half = -(-number // 2)
-        fields: dict[Key, Field] = {}
-        self._written(1, half).add_to(fields)
-        first = choose(self._catalog, fields, least=max(least // 2, 1))
-        self._written(half + 1, number).add_to(fields)
+        fields = fields_in_forms(self._read())
         layers = choose(self._catalog, fields, least=least)
-        split = Split(half, number - half, *self._saved(first, half + 1, number)) if number > half else None
-        _, saved = self._saved(layers, 1, number)
-        counts = self.messages, self.size, self.irregular
-        return Advice(*counts, fields, layers, saved, split)
+        return Advice(self.messages, self.size, self.irregular, fields, layers, self._saved(layers))
 
-    def _read(self, first: int, last: int) -> Iterator[tuple[Decoded, int]]:
-        """Yield some messages with the number of their occurrences. Equal messages are yielded once."""
-        query = "select name, version, data, count(*) from messages where number between ? and ? group by 1, 2, 3"
-        for name, version, data, times in self._stored.execute(query, (first, last)):
+    def _read(self) -> Iterator[tuple[Decoded, int]]:
+        """Yield the messages with the number of their occurrences. Equal messages are yielded once."""
+        query = "select name, version, data, count(*) from messages group by 1, 2, 3"
+        for name, version, data, times in self._stored.execute(query):
             yield decode_spec(self._catalog.message(name), data, version), times
 
-    def _written(self, first: int, last: int) -> Written:
-        written = Written()
-        for decoded, times in self._read(first, last):
-            written.add(decoded, times)
-        return written
-
-    def _saved(self, layers: Layers, first: int, last: int) -> tuple[int, int]:
-        """Return the bytes of some messages, and the bytes that an overlay saves."""
+    def _saved(self, layers: Layers) -> int:
+        """Return the bytes that an overlay saves."""
         overlay = read_overlay(overlay_text("", layers))
         prices = Prices(lambda spec, version: [Form(GIVEN, spec, version), Form("", overlay.laid(spec), version)])
-        size = saved = 0
-        for decoded, times in self._read(first, last):
-            size += times * decoded.size
+        for decoded, times in self._read():
             if decoded.message in layers:
                 prices.add(decoded, times)
-        for comparison in prices.comparisons:
-            saved -= comparison.totals[""].difference
-        return size, saved
+        return -sum(comparison.totals[""].difference for comparison in prices.comparisons)
+
+
+# The answer.
+
+
+class Advice(NamedTuple):
+    """Advice on messages of `size` bytes. The overlay with these `layers` saves `saved` bytes."""
+
+    messages: int
+    size: int
+    irregular: int
+    fields: Mapping[Key, Field]
+    layers: Layers
+    saved: int
+
+    @property
+    def changed_fields(self) -> int:
+        """Return the number of fields that the overlay changes."""
+        return sum(len(layer["fields"]) for layer in self.layers.values())
+
+    @property
+    def overlay(self) -> str:
+        """Return the text of the overlay."""
+        what = f"{self.messages} messages of {self.size} bytes, of which it saves {self.saved}"
+        return overlay_text(f"Drawn by kwire compare --advise from {what}.", self.layers)
+
+    def answer(self) -> Answer:
+        """Return integers in each encoding, fields that a tag would omit, and the overlay."""
+        facts = [
+            Fact("messages", self.messages, "count"),
+            Fact("bytes", self.size, "bytes", "bytes without headers and size prefixes"),
+            Fact("changedFields", self.changed_fields, "count", "fields that pay in another form"),
+            Fact("saving", self.saved, "bytes", "saved by what pays"),
+            Fact("savingShare", round(self.saved / self.size, 6) if self.size else 0.0, "share", "of all bytes"),
+        ]
+        if self.irregular:
+            title = "messages that could not be read whole or had anomalies, and stay as they are"
+            facts.append(Fact("asTheyAre", self.irregular, "count", title))
+        tables = (
+            ("integers", _INTEGERS, self._integers(), "integers (bytes now, and in each encoding)"),
+            (
+                "defaults",
+                _DEFAULTS,
+                self._defaults(),
+                "nearly always at their default: as tagged fields they would save",
+            ),
+            ("overlay", _OVERLAY, self._changed(), "what pays: these fields in another form"),
+        )
+        shown = [Table(name, columns, [*rows], title, shown=SHOWN) for name, columns, rows, title in tables]
+        return Answer("What encodings and tags would save", [Facts(facts), *shown])
+
+    def _integers(self) -> list[Row]:
+        rows = []
+        for key, field in self.fields.items():
+            if field.kind not in ENCODABLE_TYPES or not field.count:
+                continue
+            best = field.best
+            name = "as it is"
+            if best != GIVEN:
+                encoding = FORMS[best].encoding
+                width = f"{encoding}{field.kind.removeprefix('int')}"
+                name = best.replace(encoding, width, 1).replace(" and ", " ") if encoding else best
+            sizes = [field.values[form] for form in (GIVEN, *OWN_WIDTH)]
+            rows.append((*key, field.kind, field.count, *sizes, name, field.saving(best)))
+        return _largest_first(rows)
+
+    def _defaults(self) -> list[Row]:
+        """Return the mandatory fields that are nearly always at their default, and for which a tag pays."""
+        return _largest_first(
+            (*key, field.kind, field.taggable, round(field.default_share, 6), saving)
+            for key, field in self.fields.items()
+            if field.default_share >= NEARLY_ALWAYS and (saving := field.saving(TAGGED)) > 0
+        )
+
+    def _changed(self) -> Iterator[Row]:
+        for message, layer in self.layers.items():
+            for path, keys in layer["fields"].items():
+                yield message, path, *(keys.get(column.name) for column in _OVERLAY[len(_FIELD) :])
+
+
+def _largest_first(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: (-row[-1], row[0], row[1]))
