@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ from kwire_cli.analysis.costs.forms import (
     highest,
 )
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
-from kwire_cli.analysis.costs.prices import Comparison, Prices, header_difference
+from kwire_cli.analysis.costs.prices import Comparison, Prices, compare_values, header_difference
 from kwire_cli.analysis.costs.times import measure_times
 from kwire_cli.cli.capture_inputs import Choice as LineChoice
 from kwire_cli.cli.compare_inputs import whole_messages
@@ -235,9 +236,9 @@ def _select_forms(
     return Choice(versions, options.names, options.paths, overlays, options.cases)
 
 
-def _new_prices(choice: Choice) -> Prices:
-    """Return a new sum of message sizes, for the original form and the selected forms."""
-    return Prices(lambda spec, version: [Form(GIVEN, spec, version), *forms_of(spec, version, choice)])
+def _forms(choice: Choice, spec: MessageSpec, version: int) -> list[Form]:
+    """Return the original form of a message and the selected forms."""
+    return [Form(GIVEN, spec, version), *forms_of(spec, version, choice)]
 
 
 def _parse_versions(environment: Environment, text: str | None, spec: MessageSpec | None) -> tuple[int, ...]:
@@ -274,13 +275,13 @@ def _compare_json_values(environment: Environment, options: MessageForms, argume
     values = read_values(environment, options.catalog, argument)
     version = values.version if options.version is None else options.version
     spec, version = _find_message(options.catalog, options.message or values.message, version)
-    prices = _new_prices(_select_forms(environment, options, spec, version))
+    forms = _forms(_select_forms(environment, options, spec, version), spec, version)
     value = values.written(spec)
     try:
-        prices.add_values(spec, version, value)
+        comparison = compare_values(forms, value)
     except EncodeError as error:
         raise InputError(f"{spec.name} {version}: {error}", file=values.name) from None
-    result = Compared(f"values of {values.name or 'the argument'}", prices.comparisons)
+    result = Compared(f"values of {values.name or 'the argument'}", [comparison])
     return _answer(environment, options, result, value)
 
 
@@ -291,34 +292,28 @@ def _compare_generated(
     paths: dict[str, tuple[int, ...]],
 ) -> Answer:
     spec, version = _find_message(options.catalog, options.message, options.version)
-    choice = _select_forms(environment, options, spec, version)
+    forms = _forms(_select_forms(environment, options, spec, version), spec, version)
     caller = Terminal(environment)
-    chosen = list(combinations(ranges | paths))
+    varied = {name for name, choices in (ranges | paths).items() if len(choices) > 1}
     messages = []
-    for numbers_by_name in chosen:  # before any message is generated: this rejects excessive sizes
-        roles = _restrict(numbers_by_name, ranges)
-        messages.append(counts_for(spec, version, roles, _restrict(numbers_by_name, paths)))
-    if len(messages) > 1 and (options.by_field or options.times):
+    for chosen in combinations(ranges | paths):  # before any message is generated: this rejects excessive sizes
+        counts = counts_for(spec, version, _restrict(chosen, ranges), _restrict(chosen, paths))
+        messages.append((chosen, counts))
+    if varied and (options.by_field or options.times):
         name = "--by-field" if options.by_field else "--times"
         raise click.UsageError(f"{name} needs a single message, and these ranges make several")
     comparisons = list[Comparison]()
     value = None
-    for number, message_counts in enumerate(messages):
-        caller.progress(spec.name, number, len(messages), "messages")
+    for chosen, counts in messages:
+        caller.progress(spec.name, len(comparisons), len(messages), "messages")
         if comparisons and caller.stopped:
             break
-        prices = _new_prices(choice)
-        value = generate(spec, version, message_counts)
-        prices.add_values(spec, version, value)
-        comparisons += prices.comparisons
+        value = generate(spec, version, counts)
+        comparisons.append(compare_values(forms, value, _restrict(chosen, varied)))
     caller.done()
-    if len(messages) == 1:
-        result = Compared(_generated_label(messages[0]), comparisons, values=value)
-    else:
-        varied = {name for name, choices in (ranges | paths).items() if len(choices) > 1}
-        fixed = _generated_label(_restrict(chosen[0], chosen[0].keys() - varied))
-        result = Compared(fixed, comparisons, [_restrict(numbers_by_name, varied) for numbers_by_name in chosen])
-    return _answer(environment, options, result, value)
+    chosen, counts = messages[0]
+    about = _generated_label(_restrict(chosen, chosen.keys() - varied) if varied else counts)
+    return _answer(environment, options, Compared(about, comparisons, values=None if varied else value), value)
 
 
 def _restrict(numbers_by_name: dict[str, int], names: Collection[str]) -> dict[str, int]:
@@ -356,7 +351,8 @@ def messages_compared(
     if options.times and several:
         raise click.UsageError("--times needs a single message; --frames or --filter choose one of a capture")
     label, first = ahead[0]
-    prices = _new_prices(_select_forms(environment, options, first.spec, first.version, several=several))
+    choice = _select_forms(environment, options, first.spec, first.version, several=several)
+    prices = Prices(partial(_forms, choice))
     for _, decoded in chain(ahead, remaining):
         prices.add(decoded)
     if options.paths:

@@ -73,7 +73,7 @@ def _diff_versions(environment: Environment, options: Options, message: str, ver
                 f"{spec.name} {a}",
                 f"{spec.name} {b}",
                 part,
-                costs(*forms),
+                [*costs(*forms)],
                 (a, b),
                 meanings=meanings_between(spec.name, a, b),
             )

@@ -1,7 +1,7 @@
 """Advice on definitions, as findings of rules: conventions, and tags that do not pay.
 
 The cost of a tag is computed without traffic: a struct is written with the tagged field at its smallest value, and with
-the same value in an ordinary field.
+an ordinary field of the same value.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.changed_definitions import without_tags
-from kwire_cli.analysis.costs.definition_costs import set_fields
+from kwire_cli.analysis.costs.definition_costs import smallest_value
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.analysis.costs.prices import price
 from kwire_cli.errors import SpecError
 from kwire_cli.spec.conventions import conventions
+from kwire_cli.spec.evolution.layout import layout_at
 from kwire_cli.spec.files import Finding, Report, json_files, read_text
 from kwire_cli.spec.rules import FATAL, LOADING, examine
 
@@ -70,20 +71,20 @@ def _tag_advice(definition: Definition) -> list[Finding]:
         if version not in field.versions or field.tag is None or version not in field.tagged_versions:
             continue
         alone = replace(spec, fields=(field,))
-        [tagged] = set_fields(Form("tagged", alone, version))
+        value = {field.json_name: smallest_value(layout_at(alone, version).tagged[0])}
         plain = without_tags(alone, {field.json_name})
-        written = tagged.size
-        value = _size(plain, version, {field.json_name: tagged.value})
-        default = _size(plain, version, {})
-        if written is None or value is None or default is None or written - value <= default:
+        written, mandatory, default = (
+            _size(*sized, version) for sized in ((alone, value), (plain, value), (plain, {}))
+        )
+        if written is None or mandatory is None or default is None or written - mandatory <= default:
             continue
-        header = written - value
-        sizes = f"a written tag takes {written} bytes, an ordinary field {value}"
+        header = written - mandatory
+        sizes = f"a written tag takes {written} bytes, an ordinary field {mandatory}"
         share = f"the tag saves bytes only if it is omitted in more than {header} of {header + default} cases"
         report.add("TAG_CHEAPER_AS_FIELD", f"{sizes}: {share}", item.json.spot.key("tag"))
     return [finding._replace(severity="advice") for finding in report.findings]
 
 
-def _size(spec: MessageSpec, version: int, value: dict[str, Any]) -> int | None:
-    size = price(Form("plain", spec, version), value).size
+def _size(spec: MessageSpec, value: dict[str, Any], version: int) -> int | None:
+    size = price(Form("alone", spec, version), value).size
     return None if size is None else size - _SECTION

@@ -8,7 +8,7 @@ one message and version are a `Comparison`, which contains a `Total` for each fo
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.carrying import carried, count_misfits
@@ -20,17 +20,21 @@ from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
 from kwire_cli.structs.composites import UNKNOWN_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from kwire_cli.analysis.costs.carrying import Misfit
     from kwire_cli.engine.program import Leaf
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.facts.costs.ledger import Kinds, Row
+    from kwire_cli.facts.costs.ledger import Kinds
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
 TAG_HEADER = "tag-header"
+MOST_KEPT = 2048
+"""Maximum number of different messages whose prices are kept."""
+LARGEST_KEPT = 1024
+"""Maximum size of a message whose prices are kept, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +73,24 @@ def by_leaf(leaf: Leaf) -> Kinds:
 def price(form: Form, value: Any) -> Price:
     """Return the price of the values in a form, which is a refusal if they cannot be written.
 
-    The values are in JSON form, records as base64 text.
+    The values are in JSON form, records as base64 text. Secrets among the lost values are redacted.
     """
     fit = carried(form, value)
+    lost = tuple(_without_secret(form.source or form.spec, loss) for loss in fit.lost)
     try:
         data = written_form(form, fit.value)
     except EncodeError as error:
-        return Price(form, lost=fit.lost, filled=fit.filled, refusal=str(error))
+        return Price(form, lost=lost, filled=fit.filled, refusal=str(error))
     spans = form.read(data)
-    return Price(form, spans, fit.lost, fit.filled, more=len(data) - len(spans.data))
+    return Price(form, spans, lost, fit.filled, more=len(data) - len(spans.data))
+
+
+def _without_secret(spec: MessageSpec, loss: Misfit) -> Misfit:
+    """Redact a value that is or contains a secret, and the contents of unknown tags."""
+    if not can_hold_secrets(spec.name, raw_records=True):
+        return loss
+    secret = has_secret(spec, loss.path) or loss.path.endswith(UNKNOWN_KEY)
+    return loss._replace(value=redacted_value(spec, loss.path, loss.value)) if secret else loss
 
 
 @dataclass(slots=True)
@@ -86,7 +99,7 @@ class Total:
 
     `form` is None if the messages have several definitions or versions. `cut` is the number of messages that lost
     values. `refused` counts, by reason, the messages that could not be written. `ledger` contains the bytes of all
-    messages by kind of leaf. `integers` contains, by encoding, the value of all integers in a best or worst case.
+    messages by kind of leaf.
     """
 
     name: str
@@ -99,7 +112,6 @@ class Total:
     lost: dict[str, Misfit] = field(default_factory=dict)
     filled: dict[str, Misfit] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
-    integers: dict[str, int] = field(default_factory=dict)
 
     @property
     def version(self) -> int | None:
@@ -132,21 +144,19 @@ class Total:
         totals: dict[str, tuple[int, int, int]] = {}
         for row in self.ledger.rows():
             number, prefix, value = totals.get(row.path, (0, 0, 0))
-            number += 0 if is_tag_header(row) else row.count
+            number += 0 if row.kinds and row.kinds[0] == TAG_HEADER else row.count
             totals[row.path] = number, prefix + row.prefix_bytes, value + row.value_bytes
         return totals
 
-    def add(self, price: Price, given: int, times: int = 1) -> None:
-        """Add a message of `given` bytes that occurs `times` times."""
-        if price.spans is None:
-            self.refused[price.refusal or ""] += times
+    def add(self, price: Price, given: Price, times: int = 1) -> None:
+        """Add a message that occurs `times` times. It is refused if it cannot be written in the original form."""
+        if refusal := given.refusal or price.refusal:
+            self.refused[refusal] += times
             return
         self.messages += times
         self.size += times * (price.size or 0)
-        self.given += times * given
+        self.given += times * (given.size or 0)
         self.cut += times * bool(price.lost)
-        if price.form.case:
-            self.integers = price.form.integers(price.form.case)
         price.add_to(self.ledger, times)
         count_misfits(self.lost, price.lost)
         count_misfits(self.filled, price.filled)
@@ -158,24 +168,22 @@ class Total:
         self.given += other.given
         self.cut += other.cut
         self.refused += other.refused
-        self.integers |= other.integers
         self.ledger.merge(other.ledger)
         for misfits, others in ((self.lost, other.lost), (self.filled, other.filled)):
             count_misfits(misfits, (one._replace(path=f"{message}.{one.path}") for one in others.values()))
 
 
-def is_tag_header(row: Row) -> bool:
-    """Return whether a row is the tag and size before a tagged field."""
-    return row.kinds is not None and row.kinds[0] == TAG_HEADER
-
-
 @dataclass(slots=True)
 class Comparison:
-    """The messages of one name and version, or of all, in each form by its name. The first form is the original."""
+    """The messages of one name and version, or of all, in each form by its name. The first form is the original.
 
-    message: str | None
-    version: int | None
+    `counts` contains the varied numbers of elements of generated values.
+    """
+
+    message: str | None = None
+    version: int | None = None
     totals: dict[str, Total] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def given(self) -> Total:
@@ -184,24 +192,19 @@ class Comparison:
 
     def add(self, prices: Sequence[Price], times: int = 1) -> None:
         """Add a message by its prices. The others are compared with the first price."""
-        given = prices[0]
         for one in prices:
-            counted = replace(one, spans=None, refusal=given.refusal) if given.spans is None else one
-            self._total(one.form.name, one.form).add(counted, given.size or 0, times)
-
-    def _total(self, name: str, form: Form | None = None) -> Total:
-        if name not in self.totals:
-            self.totals[name] = Total(name, form)
-        return self.totals[name]
+            if one.form.name not in self.totals:
+                self.totals[one.form.name] = Total(one.form.name, one.form)
+            self.totals[one.form.name].add(one, prices[0], times)
 
     @classmethod
     def of_all(cls, comparisons: Iterable[Comparison]) -> Comparison:
         """Add up comparisons of several kinds of messages. A form counts the messages that it has been tried on."""
-        total = cls(None, None)
+        whole = cls()
         for comparison in comparisons:
-            for one in comparison.totals.values():
-                total._total(one.name).merge(one, comparison.message or "")
-        return total
+            for name, total in comparison.totals.items():
+                whole.totals.setdefault(name, Total(name)).merge(total, comparison.message or "")
+        return whole
 
 
 class Prices:
@@ -224,58 +227,25 @@ class Prices:
 
     def add(self, decoded: Decoded, times: int = 1) -> bool:
         """Add a message that was decoded completely by the layout of its version. Return False if it has no forms."""
-        forms = self.forms(decoded.spec, decoded.version)
-        if not forms:
-            return False
-        self._add(forms, self._writer.prices(forms, decoded), times)
-        return True
-
-    def add_values(self, spec: MessageSpec, version: int, value: Any) -> None:
-        """Add a message given as values. Raises EncodeError if the values cannot be written at this version."""
-        forms = self.forms(spec, version)
-        prices = _priced(forms, value)
-        if prices[0].refusal:
-            raise EncodeError(prices[0].refusal)
-        self._add(forms, prices)
-
-    def forms(self, spec: MessageSpec, version: int) -> tuple[Form, ...]:
-        """Return the forms of a message."""
-        key = spec.name, version
+        key = decoded.spec.name, decoded.version
         if key not in self._forms:
-            self._forms[key] = tuple(self._forms_of(spec, version))
-        return self._forms[key]
-
-    def _add(self, forms: Sequence[Form], prices: Sequence[Price], times: int = 1) -> None:
-        message = forms[0].spec.name
-        versions = tuple(form.version for form in forms)
-        if (message, versions) not in self.found:
-            self.found[message, versions] = Comparison(message, forms[0].version)
-        self.found[message, versions].add(prices, times)
+            self._forms[key] = tuple(self._forms_of(decoded.spec, decoded.version))
+        forms = self._forms[key]
+        if forms:
+            group = forms[0].spec.name, tuple(form.version for form in forms)
+            comparison = self.found.setdefault(group, Comparison(group[0], forms[0].version))
+            comparison.add(self._writer.prices(forms, decoded), times)
+        return bool(forms)
 
 
-def _priced(forms: Sequence[Form], value: Any, given: Spans | None = None) -> list[Price]:
-    """Return the prices of values. Secrets among the lost values are redacted."""
-    spec = forms[0].spec
-    has_secrets = can_hold_secrets(spec.name, raw_records=True)
-    prices = []
-    for form in forms:
-        one = Price(form, given) if given and form.name == GIVEN else price(form, value)
-        if has_secrets:
-            one = replace(one, lost=tuple(_without_secret(spec, loss) for loss in one.lost))
-        prices.append(one)
-    return prices
-
-
-def _without_secret(spec: MessageSpec, loss: Misfit) -> Misfit:
-    """Redact a value that is or contains a secret, and the contents of unknown tags."""
-    secret = has_secret(spec, loss.path) or loss.path.endswith(UNKNOWN_KEY)
-    return loss._replace(value=redacted_value(spec, loss.path, loss.value)) if secret else loss
-
-
-MOST_KEPT = 2048
-"""Maximum number of different messages whose prices are kept."""
-LARGEST_KEPT = 1024
-"""Maximum size of a message whose prices are kept, in bytes."""
+def compare_values(forms: Sequence[Form], value: Any, counts: Mapping[str, int] | None = None) -> Comparison:
+    """Return values in each form. Raise EncodeError if they cannot be written in the first form."""
+    prices = [price(form, value) for form in forms]
+    if prices[0].refusal:
+        raise EncodeError(prices[0].refusal)
+    comparison = Comparison(forms[0].spec.name, forms[0].version, counts=counts or {})
+    comparison.add(prices)
+    return comparison
 
 
 class Writer:
@@ -290,7 +260,7 @@ class Writer:
         key = forms, decoded.version, data
         found = self._known.get(key)
         if found is None:
-            found = _priced(forms, decoded.value, decoded.raw)
+            found = [Price(form, decoded.raw) if form.name == GIVEN else price(form, decoded.value) for form in forms]
             if len(data) <= LARGEST_KEPT:
                 if len(self._known) >= MOST_KEPT:
                     self._known.clear()

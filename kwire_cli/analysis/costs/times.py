@@ -47,17 +47,10 @@ def measure_times(forms: Sequence[Form], value: Any) -> list[Times]:
     Forms that the kernel does not read are left out.
     """
     measured = [form for form in forms if form.readable is form.layout]
-    clocks = []
-    for form in measured:
-        encode, decode = encode_and_decode(form, value)
-        clocks.append((_clock(encode), _clock(decode)))
-    encoded: list[list[float]] = [[] for _ in measured]
-    decoded: list[list[float]] = [[] for _ in measured]
-    for _ in range(ROUNDS):
-        for number, (encode_clock, decode_clock) in enumerate(clocks):
-            encoded[number].append(encode_clock())
-            decoded[number].append(decode_clock())
-    return [Times(form.name, median(encoded[number]), median(decoded[number])) for number, form in enumerate(measured)]
+    clocks = [[_clock(task) for task in encode_and_decode(form, value)] for form in measured]
+    rounds = [[(encode(), decode()) for encode, decode in clocks] for _ in range(ROUNDS)]
+    by_form = [zip(*of_form, strict=True) for of_form in zip(*rounds, strict=True)]
+    return [Times(form.name, *map(median, seconds)) for form, seconds in zip(measured, by_form, strict=True)]
 
 
 def times_table(times: Sequence[Times]) -> Table:
