@@ -91,15 +91,14 @@ class ProposalPrices:
         if frame is None or frame.guess or frame.body is None or not frame.body.exact:
             self.skipped += 1
             return
-        price = self.pricing.price(frame)
-        if price is None:
+        sizes_by_form = self.pricing.price(frame)
+        if sizes_by_form is None:
             return
         self.priced += 1
-        before = price.before
-        client = client_of(subject)
-        self._tables.put("prices", (price.message, client, 0, AS_IS, before, before, before, before))
-        for number, (form, sizes) in enumerate(price.forms.items(), 1):
-            self._tables.put("prices", (price.message, client, number, form, before, *sizes))
+        before = sizes_by_form[AS_IS][0]
+        for number, (form, sizes) in enumerate(sizes_by_form.items()):
+            row = (frame.body.message, client_of(subject), number, form, before, *sizes)
+            self._tables.put("prices", row)
 
     @property
     def seconds(self) -> float | None:

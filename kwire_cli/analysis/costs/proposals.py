@@ -13,9 +13,10 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.definition_changes import ChangedDefinition, renamed_fields
+from kwire_cli.analysis.costs.definition_changes import AS_IS, ChangedDefinition, renamed_fields
 from kwire_cli.analysis.costs.prices import Writer
 from kwire_cli.analysis.costs.proposal_effects import effects
 from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
@@ -27,7 +28,7 @@ from kwire_cli.spec.model import fields_by_path
 from kwire_cli.spec.overlay import EVERY, Overlay, load_file, load_overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from kwire_cli.analysis.costs.forms import Form
     from kwire_cli.analysis.costs.prices import Price
@@ -89,25 +90,6 @@ def _is_new(path: str, known: set[str]) -> bool:
     """Return whether a field is new, and not only within a new struct."""
     above = path.rpartition(".")[0].removesuffix("[]")
     return path not in known and (not above or above in known)
-
-
-class Sizes(NamedTuple):
-    """The bytes of a frame, or of a part of it, in one form.
-
-    `size` is with the new values that the frame carries, `unset` without new values, `filled` with all assumed values.
-    """
-
-    size: int
-    unset: int
-    filled: int
-
-
-class Priced(NamedTuple):
-    """A frame: its message, its current size, and its size in each form."""
-
-    message: str
-    before: int
-    forms: Mapping[str, Sizes]
 
 
 class Pricing:
@@ -174,39 +156,40 @@ class Pricing:
         """Return the new fields of a message or header by the paths of assumptions."""
         return {f"{HEADER * (spec.type == 'header')}{path}": field for path, field in self.change(spec).added.items()}
 
-    def price(self, frame: Frame) -> Priced | None:
-        """Return the price of a completely decoded frame.
+    def price(self, frame: Frame) -> dict[str, list[int]] | None:
+        """Return the sizes of a completely decoded frame in its current form and in each proposed form.
 
-        Return None if no proposal changes the frame, or if one of the forms cannot be written.
+        The sizes of a form are with the new values that the frame carries, without new values, and with all assumed
+        values. Return None if no proposal changes the frame, or if one of the forms cannot be written.
         """
         body = frame.body
         header = frame.header
         if body is None or header is None or frame.api_key is None or frame.api_version is None:
             return None
-        body_forms = self._written(body.spec, body.version)
+        forms = self._written(body.spec, body.version)
         version = header.version
-        if body_forms[0].version != body.version:
-            version = header_version(self._catalog, frame.kind, frame.api_key, body_forms[0].version)
-        head = header_spec(self._catalog, frame.kind)
-        changed = [forms for forms in (self._written(head, version), body_forms) if len(forms) > 1]
+        if forms[0].version != body.version:
+            version = header_version(self._catalog, frame.kind, frame.api_key, forms[0].version)
+        parts = [(header_spec(self._catalog, frame.kind), version, header), (body.spec, body.version, body)]
+        changed = [written for spec, number, _ in parts if len(written := self._written(spec, number)) > 1]
         if not changed:
             self.others += 1
             return None
         new: set[str] = set()
-        for forms in changed:
-            new.update(self._new_fields(forms[0].spec))
+        for written in changed:
+            new.update(self._new_fields(written[0].spec))
         carried = {one for one in self.assumptions if one.path in new and self._carries(one, body.message)}
+        prefix = frame.size - (header.stop - header.start) - (body.stop - body.start)
+        sizes = {form.name: [prefix] * 3 for written in changed for form in written}
         try:
-            parts = self._sizes(head, version, header, carried), self._sizes(body.spec, body.version, body, carried)
+            for spec, number, decoded in parts:
+                by_form = self._sizes(spec, number, decoded, carried)
+                for name, totals in sizes.items():
+                    totals[:] = map(add, totals, by_form.get(name, by_form[AS_IS]))
         except EncodeError as error:
             self.refused[str(error)] += 1
             return None
-        prefix = frame.size - (header.stop - header.start) - (body.stop - body.start)
-        sizes_by_form = {}
-        for name in parts[0][1] | parts[1][1]:
-            halves = [sizes.get(name, Sizes(size, size, size)) for size, sizes in parts]
-            sizes_by_form[name] = Sizes(*(prefix + sum(sizes) for sizes in zip(*halves, strict=True)))
-        return Priced(body.message, prefix + sum(size for size, _ in parts), sizes_by_form)
+        return sizes
 
     def _carries(self, one: Assumption, message: str) -> bool:
         """Return whether the next message has the value. Messages are chosen evenly, to match the share at any time."""
@@ -226,21 +209,18 @@ class Pricing:
 
     def _sizes(
         self, spec: MessageSpec, version: int, decoded: Decoded, carried: Collection[Assumption]
-    ) -> tuple[int, dict[str, Sizes]]:
-        """Return the size of a header or body in its current form and in each proposed form.
-
-        Raises EncodeError if a form cannot be written.
-        """
+    ) -> dict[str, tuple[int, int, int]]:
+        """Return the sizes of a header or body in each form. Raises EncodeError if a form cannot be written."""
         new = self._new_fields(spec)
         filled = tuple(one for one in self.assumptions if one.path in new)
         some = tuple(one for one in filled if one in carried)
         sizes: dict[tuple[Assumption, ...], list[int]] = {}
-        for assumed in dict.fromkeys((some, (), filled)):
-            prices = self._writer.prices(self._written(spec, version, assumed), decoded)
-            sizes[assumed] = [_size(price) for price in prices]
+        for assumed in (some, (), filled):
+            if assumed not in sizes:
+                prices = self._writer.prices(self._written(spec, version, assumed), decoded)
+                sizes[assumed] = [_size(price) for price in prices]
         names = [form.name for form in self._written(spec, version)]
-        as_is, *by_form = zip(names, map(Sizes, sizes[some], sizes[()], sizes[filled]), strict=True)
-        return as_is[1].unset, dict(by_form)
+        return dict(zip(names, zip(sizes[some], sizes[()], sizes[filled], strict=True), strict=True))
 
 
 def _size(price: Price) -> int:
