@@ -1,8 +1,7 @@
 """Compare the size of records in other formats, batch sizes and codecs, for `kwire compare`.
 
-Batches come from segments, messages, captures or JSON, or they are generated. `_build_plan` converts the options to a
-`Plan`. `records_compared` writes each batch in all forms of the plan, one by one, so that an input of any size needs
-little memory.
+Batches come from segments, messages, captures or JSON, or they are generated. `_forms` converts the options to forms.
+`records_compared` writes each batch in all of them, one by one, so that an input of any size needs little memory.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ from kwire_cli.analysis.costs.record_forms import (
     FORMS,
     MOST_RECORDS,
     Codec,
-    Plan,
-    RecordForms as Forms,
+    RecordForms,
 )
 from kwire_cli.analysis.costs.records_answer import records_answer
 from kwire_cli.cli.capture_inputs import Choice
@@ -145,19 +143,18 @@ def records_compared(environment: Environment, options: RecordOptions, inputs: I
     Raises InputError if there are no records.
     """
     wanted = _records_to_generate(options)
-    plan = _build_plan(options, wanted)
-    forms = Forms(plan, generated=wanted is not None)
+    forms = _forms(options, wanted)
     caller = Terminal(environment)
     batches = _generate_batches(wanted, caller) if wanted else _read_batches(options, inputs)
     for partition, batch in batches:
         forms.add(partition, batch)
     forms.end()
     caller.done()
-    written = forms.written
-    if not written.batches:
+    read = forms.read
+    if not read["batches"]:
         raise InputError("not all records of any batch can be read; kwire dump --verify says what is wrong")
-    if written.skipped:
-        left_out = f"{counted(written.skipped, 'batch', 'batches')} of {counted(written.skipped_bytes, 'byte')}"
+    if skipped := read["skippedBatches"]:
+        left_out = f"{counted(skipped, 'batch', 'batches')} of {counted(read['skippedBytes'], 'byte')}"
         caller.note(f"left out, since not all can be read, or there are more than {MOST_RECORDS} records: {left_out}")
     return records_answer(forms, wanted.says if wanted else None)
 
@@ -273,7 +270,7 @@ def _generated_size(size: int | None, default: int) -> int | None:
     return None if size < 0 else size
 
 
-def _build_plan(options: RecordOptions, wanted: Wanted | None) -> Plan:
+def _forms(options: RecordOptions, wanted: Wanted | None) -> RecordForms:
     forms = _parse_names("--record-forms", options.record_forms or EVERY, FORMS)
     if not forms:
         raise click.UsageError(f"--record-forms takes {', '.join(FORMS)}")
@@ -284,7 +281,9 @@ def _build_plan(options: RecordOptions, wanted: Wanted | None) -> Plan:
         batches = tuple(batch for batch in batches if isinstance(batch, str) or batch < wanted.records)
     headers = _parse_names("--headers-as", options.headers_as or EVERY, tuple(HEADER_FORMS))
     register = read_register(options.register)
-    return Plan(forms, batches, tuple(dict.fromkeys(codecs)), register, headers, bare=bool(options.headers_as))
+    bare = bool(options.headers_as)
+    codecs = tuple(dict.fromkeys(codecs))
+    return RecordForms(forms, batches, codecs, register, headers, bare=bare, generated=wanted is not None)
 
 
 def _parse_names(option: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:

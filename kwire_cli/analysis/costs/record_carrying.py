@@ -75,7 +75,6 @@ class Fitted(NamedTuple):
     """A batch in a format: the fields that all its batches share, its place, and its records without offsets.
 
     Records of one batch have the same `group`, even if the format cannot store it. Its first value is the producer id.
-    `data` contains the remaining bytes of key, value and headers' values of each record.
     """
 
     group: tuple[Any, ...]
@@ -84,7 +83,6 @@ class Fitted(NamedTuple):
     rows: list[dict[str, Any]]
     offsets: list[int]
     control: bool
-    data: list[int]
 
 
 def fitted(form: str, batch: Batch, records: list[Record], register: Register, lost: Counter[str]) -> Fitted:
@@ -116,7 +114,7 @@ def fitted(form: str, batch: Batch, records: list[Record], register: Register, l
     place = _known(form, given, _OF_PLACE)
     group = (given["producerId"], given["producerEpoch"], given["isTransactional"], batch.timestamp_type)
     offsets = [record.offset for record in records]
-    return Fitted(group, head, place, rows, offsets, is_control, [*map(_data_of, rows)])
+    return Fitted(group, head, place, rows, offsets, is_control)
 
 
 def _known(form: str, given: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
@@ -127,7 +125,7 @@ def _is_control(batch: Batch, records: list[Record]) -> bool:
     return batch.head.control or any(record.control is not None for record in records)
 
 
-def _data_of(row: Mapping[str, Any]) -> int:
+def data_of(row: Mapping[str, Any]) -> int:
     """Return the bytes of key, value and headers' values of a record for a writer."""
     parts = [row["key"], row["value"]]
     parts += [header["value"] for header in row["headers"]]

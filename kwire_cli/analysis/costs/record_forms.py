@@ -7,12 +7,12 @@ write each batch in each form, so that sizes include compression and are exact.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.header_forms import HeaderPrice
-from kwire_cli.analysis.costs.record_carrying import WITH_BATCHES, fitted
+from kwire_cli.analysis.costs.record_carrying import WITH_BATCHES, data_of, fitted
 from kwire_cli.engine.codes import UNREAD
 from kwire_cli.errors import EncodeError
 from kwire_cli.records.compression import library
@@ -21,7 +21,7 @@ from kwire_cli.records.writing import write
 from kwire_cli.structs.records.parts import COMPRESSION, LEGACY_COMPRESSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.costs.record_carrying import Fitted
     from kwire_cli.engine.codes import Anomaly
@@ -29,10 +29,34 @@ if TYPE_CHECKING:
     from kwire_cli.records.registers import Register
 
 
-# Records regrouped into batches of other sizes.
-
 AS_IS = "as-is"
 ALL = "all"
+FORMS = tuple(LAYOUTS)
+_CODECS = {name: number for number, name in COMPRESSION.names.items()}
+_UNREADABLE = UNREAD | {"CRC_MISMATCH", "RECORD_SIZE_MISMATCH"}
+"""Anomalies after which a batch may lack records."""
+MOST_RECORDS = 1 << 18
+"""Maximum number of records in a batch, which are all in memory at once. Larger batches are skipped.
+
+The default limits of brokers and producers do not allow batches of this size.
+"""
+
+
+class Codec(NamedTuple):
+    """The compression of batches: a name of COMPRESSION or AS_IS, and a level or None for Kafka's own level."""
+
+    name: str
+    level: int | None = None
+
+    @property
+    def label(self) -> str:
+        """`gzip`, `zstd:19`."""
+        return self.name if self.level is None else f"{self.name}:{self.level}"
+
+    @property
+    def library(self) -> str | None:
+        """Return the library that compresses, or None if nothing is compressed or each batch keeps its own codec."""
+        return None if self.name in {AS_IS, "none"} else library(_CODECS[self.name], self.level)
 
 
 class Gathering:
@@ -53,26 +77,22 @@ class Gathering:
         """Add a batch, and yield the batches that are full with it."""
         if self.size == AS_IS:
             rows = [row | {"offset": offset} for row, offset in zip(found.rows, found.offsets, strict=True)]
-            yield found.head | found.place | {"records": rows, "data": sum(found.data)}
+            yield found.head | found.place | {"records": rows}
             return
         producer = (partition, found.group[0])
-        key = (*found.group[1:], found.head["compression"] if self.own_codec else None)
         if found.control:
             yield from self.waiting.pop(producer, {}).values()
-            yield found.head | {"records": found.rows, "data": sum(found.data)}
+            yield found.head | {"records": found.rows}
             return
+        key = (*found.group[1:], found.head["compression"] if self.own_codec else None)
         waiting = self.waiting.setdefault(producer, {})
-        at = 0
-        while at < len(found.rows):
-            first = {"baseOffset": found.offsets[at]} | (
-                {"baseSequence": found.rows[at]["sequence"]} if "baseSequence" in found.place else {}
-            )
-            item = waiting.setdefault(key, found.head | first | {"records": [], "data": 0})
-            room = len(found.rows) if self.size == ALL else int(self.size) - len(item["records"])
-            item["records"] += found.rows[at : at + room]
-            item["data"] += sum(found.data[at : at + room])
-            at += room
-            if self.size != ALL and len(item["records"]) == self.size:
+        for offset, row in zip(found.offsets, found.rows, strict=True):
+            if key not in waiting:
+                waiting[key] = found.head | {"baseOffset": offset, "records": []}
+                if "baseSequence" in found.place:
+                    waiting[key]["baseSequence"] = row["sequence"]
+            waiting[key]["records"].append(row)
+            if len(waiting[key]["records"]) == self.size:
                 yield waiting.pop(key)
 
     def end(self) -> Iterator[dict[str, Any]]:
@@ -82,73 +102,8 @@ class Gathering:
         self.waiting = {}
 
 
-# Sums of the records in the input, and in each form.
-
-_CODECS = {name: number for number, name in COMPRESSION.names.items()}
-
-
-class Codec(NamedTuple):
-    """The compression of batches: a name of COMPRESSION or AS_IS, and a level or None for Kafka's own level."""
-
-    name: str
-    level: int | None = None
-
-    @property
-    def label(self) -> str:
-        """`gzip`, `zstd:19`."""
-        return self.name if self.level is None else f"{self.name}:{self.level}"
-
-    @property
-    def library(self) -> str | None:
-        """Return the library that compresses, or None if nothing is compressed or each batch keeps its own codec."""
-        return None if self.name in {AS_IS, "none"} else library(_CODECS[self.name], self.level)
-
-
 @dataclass(slots=True)
-class Written:
-    """The records as they were read: number of batches and records, and bytes of keys, values and headers.
-
-    `skipped` is the number of batches that were left out, and `skipped_bytes` their size. The other numbers do not
-    include them. `formats` and `compressed` count batches by format and by codec.
-    """
-
-    size: int = 0
-    batches: int = 0
-    records: int = 0
-    keys: int = 0
-    values: int = 0
-    headers: int = 0
-    header_names: int = 0
-    header_values: int = 0
-    skipped: int = 0
-    skipped_bytes: int = 0
-    partitions: set[str] = field(default_factory=set)
-    formats: Counter[str] = field(default_factory=Counter)
-    compressed: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def data(self) -> int:
-        """Bytes of keys, values and headers' values, which are not overhead."""
-        return self.keys + self.values + self.header_values
-
-    def add(self, partition: str, batch: Batch, records: list[Record]) -> None:
-        """Count a batch."""
-        self.partitions.add(partition)
-        self.formats[batch.layout.name] += 1
-        self.compressed[batch.compression] += 1
-        self.size += batch.size
-        self.batches += 1
-        self.records += len(records)
-        for record in records:
-            self.keys += len(record.key or b"")
-            self.values += len(record.value or b"")
-            self.headers += len(record.headers)
-            self.header_names += sum(len(key.encode()) for key, _ in record.headers if isinstance(key, str))
-            self.header_values += sum(len(value or b"") for _, value in record.headers)
-
-
-@dataclass(slots=True)
-class Price:
+class RecordPrice:
     """The size of all records in one form. `data` is the size of the keys, values and headers' values in it.
 
     In v0, v1 and the KIP-82 draft an uncompressed batch is one message per record. `refused` is the number of batches
@@ -173,99 +128,98 @@ class Price:
         """Bytes other than keys, values and headers' values. Negative if compression saves more than these bytes."""
         return self.size - self.data
 
-    def add(self, item: dict[str, Any]) -> None:
-        """Write a batch, and count its bytes."""
-        records = item["records"]
-        data = item.pop("data")
-        if not records and self.form not in WITH_BATCHES:
-            return
-        codec = item["compression"] if self.codec.name == AS_IS else self.codec.name
-        self.refused += codec == "zstd" and LEGACY_COMPRESSION in LAYOUTS[self.form].attributes
-        try:
-            written = write([item | {"compression": codec, "compressionLevel": self.codec.level}], form=self.form)
-        except EncodeError:
-            self.unwritable += 1
-            return
-        self.size += len(written)
-        self.data += data
-        self.records += len(records)
-        self.batches += 1
-
-
-# The same records in other record formats, batches and codecs. kwire writes each form and counts the bytes.
-
-FORMS = tuple(LAYOUTS)
-_UNREADABLE = UNREAD | {"CRC_MISMATCH", "RECORD_SIZE_MISMATCH"}
-"""Anomalies after which a batch may lack records."""
-MOST_RECORDS = 1 << 18
-"""Maximum number of records in a batch, which are all in memory at once. Larger batches are skipped.
-
-The default limits of brokers and producers do not allow batches of this size.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The forms to write: each format with each batch size and each codec, and forms of headers.
-
-    A batch size is a number of records in a batch, or AS_IS or ALL. Records without headers are written in the forms
-    of headers if `bare` is set.
-    """
-
-    forms: tuple[str, ...]
-    batches: tuple[int | str, ...]
-    codecs: tuple[Codec, ...]
-    register: Register
-    headers: tuple[str, ...] = ()
-    bare: bool = False
+    def add(self, items: Iterable[dict[str, Any]]) -> None:
+        """Write batches, and count their bytes."""
+        for item in items:
+            records = item["records"]
+            if not records and self.form not in WITH_BATCHES:
+                continue
+            codec = item["compression"] if self.codec.name == AS_IS else self.codec.name
+            self.refused += codec == "zstd" and LEGACY_COMPRESSION in LAYOUTS[self.form].attributes
+            try:
+                written = write([item | {"compression": codec, "compressionLevel": self.codec.level}], form=self.form)
+            except EncodeError:
+                self.unwritable += 1
+                continue
+            self.size += len(written)
+            self.data += sum(map(data_of, records))
+            self.records += len(records)
+            self.batches += 1
 
 
 class RecordForms:
-    """The prices of a plan. Batches are added in the order in which they are read.
+    """Records in forms: each format with each batch size and each codec, and forms of headers.
 
-    With `generated`, the records do not come from an input, so prices are compared with format v2.
+    A batch size is a number of records in a batch, or AS_IS or ALL. Records without headers are written in the forms
+    of headers if `bare` is set. With `generated`, the records do not come from an input, so prices are compared with
+    format v2. Batches are added in the order in which they are read.
     """
 
-    def __init__(self, plan: Plan, *, generated: bool = False) -> None:
-        self.plan = plan
+    def __init__(
+        self,
+        forms: Sequence[str],
+        batches: Sequence[int | str],
+        codecs: Sequence[Codec],
+        register: Register,
+        headers: Sequence[str] = (),
+        *,
+        bare: bool = False,
+        generated: bool = False,
+    ) -> None:
         self.generated = generated
-        self.written = Written()
-        self.lost = {form: Counter[str]() for form in plan.forms}
-        self.headers = [HeaderPrice(form) for form in plan.headers]
+        self.bare = bare
+        self.read: Counter[str] = Counter()
+        """Numbers of the records in the input, by the names of facts. Skipped batches are not in the other numbers."""
+        self.partitions: set[str] = set()
+        self.formats: Counter[str] = Counter()
+        self.compressed: Counter[str] = Counter()
+        self.lost = {form: Counter[str]() for form in forms}
+        self.headers = [HeaderPrice(form) for form in headers]
         self.prices = [
-            Price(form, batch, codec, Gathering(batch, own_codec=codec.name == AS_IS))
-            for batch, codec, form in product(plan.batches, plan.codecs, plan.forms)
+            RecordPrice(form, batch, codec, Gathering(batch, own_codec=codec.name == AS_IS))
+            for batch, codec, form in product(batches, codecs, forms)
         ]
+        self._register = register
 
     def add(self, partition: str, batch: Batch) -> None:
         """Price the records of a batch. Skip batches that are incomplete or have more than MOST_RECORDS records."""
         records = _records(batch)
         if records is None:
-            self.written.skipped += 1
-            self.written.skipped_bytes += batch.size
+            self.read.update(skippedBatches=1, skippedBytes=batch.size)
             return
-        self.written.add(partition, batch, records)
-        carried = {form: fitted(form, batch, records, self.plan.register, self.lost[form]) for form in self.plan.forms}
+        self.partitions.add(partition)
+        self.formats[batch.layout.name] += 1
+        self.compressed[batch.compression] += 1
+        headers = [header for record in records for header in record.headers]
+        self.read.update(
+            batches=1,
+            bytes=batch.size,
+            records=len(records),
+            keyBytes=sum(len(record.key or b"") for record in records),
+            valueBytes=sum(len(record.value or b"") for record in records),
+            headers=len(headers),
+            headerNameBytes=sum(len(name.encode()) for name, _ in headers if isinstance(name, str)),
+            headerValueBytes=sum(len(value or b"") for _, value in headers),
+        )
+        fitting = {form: fitted(form, batch, records, self._register, lost) for form, lost in self.lost.items()}
         for price in self.prices:
-            for item in price.gathering.add(partition, carried[price.form]):
-                price.add(item)
-        with_headers = [record for record in records if record.headers or self.plan.bare]
+            price.add(price.gathering.add(partition, fitting[price.form]))
+        with_headers = [record for record in records if record.headers or self.bare]
         for header_price in self.headers if with_headers else ():
-            header_price.add(records[0], with_headers, self.plan.register)
+            header_price.add(records[0], with_headers, self._register)
 
     def end(self) -> None:
         """Price the batches that waited for more records. Then the prices are complete."""
         for price in self.prices:
-            for item in price.gathering.end():
-                price.add(item)
+            price.add(price.gathering.end())
 
-    def reference(self, price: Price) -> int | None:
+    def reference(self, price: RecordPrice) -> int | None:
         """Return the size to compare a price with: the size of the input, or of generated records in format v2.
 
-        Return None for generated records if the plan does not contain v2.
+        Return None for generated records if v2 is not one of the forms.
         """
         if not self.generated:
-            return self.written.size
+            return self.read["bytes"]
         like = ("v2", price.batch, price.codec)
         return next((other.size for other in self.prices if (other.form, other.batch, other.codec) == like), None)
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.header_forms import HeaderPrice
-    from kwire_cli.analysis.costs.record_forms import Price, RecordForms, Written
+    from kwire_cli.analysis.costs.record_forms import RecordForms, RecordPrice
     from kwire_cli.answer import Block, Row
 
 _FORMS = (
@@ -53,55 +53,55 @@ def records_answer(forms: RecordForms, made: str | None = None) -> Answer:
 
     `made` is a description of generated records.
     """
-    has_headers = forms.headers and (forms.plan.bare or forms.written.headers)
+    has_headers = forms.headers and (forms.bare or forms.read["headers"])
     return Answer("Records in other forms", [*_records(forms, made), *(_headers(forms.headers) if has_headers else ())])
 
 
 def _records(forms: RecordForms, made: str | None) -> Iterator[Block]:
-    yield _facts(forms.written, made)
+    yield _facts(forms, made)
     reference = "v2 in the same batches" if forms.generated else "the bytes that were read"
     yield Table("forms", _FORMS, [_price(forms, price) for price in forms.prices], note=f"ratio: to {reference}")
     yield from _notes(forms)
-    lost: list[Row] = []
-    for form, counts in forms.lost.items():
-        lost += _losses(form, counts)
-    yield Table("cannotCarry", _LOST_RECORDS, lost, "what a form can't carry", shown=MOST_ROWS)
+    yield _lost_table("cannotCarry", "what a form can't carry", forms.lost)
 
 
-def _losses(form: str, counts: Mapping[str, int]) -> Iterator[Row]:
-    for what, count in counts.items():
-        if count:
-            yield form, count, what
+def _lost_table(name: str, title: str, lost: Mapping[str, Mapping[str, int]]) -> Table:
+    rows: list[Row] = []
+    for form, counts in lost.items():
+        rows += [(form, count, what) for what, count in counts.items() if count]
+    return Table(name, _LOST_RECORDS, rows, title, shown=MOST_ROWS)
 
 
-def _facts(written: Written, made: str | None) -> Facts:
+def _facts(forms: RecordForms, made: str | None) -> Facts:
+    read = forms.read
+    data = read["keyBytes"] + read["valueBytes"] + read["headerValueBytes"]
     facts = [Fact("generated", made)] if made else []
-    facts.append(Fact("records", written.records, "count"))
+    facts.append(Fact("records", read["records"], "count"))
     if not made:
         facts += [
-            Fact("batches", written.batches, "count"),
-            Fact("partitions", len(written.partitions), "count"),
-            Fact("bytes", written.size, "bytes"),
-            Fact("formats", dict(written.formats), "map"),
-            Fact("compression", dict(written.compressed), "map"),
+            Fact("batches", read["batches"], "count"),
+            Fact("partitions", len(forms.partitions), "count"),
+            Fact("bytes", read["bytes"], "bytes"),
+            Fact("formats", dict(forms.formats), "map"),
+            Fact("compression", dict(forms.compressed), "map"),
         ]
     facts += [
-        Fact("dataBytes", written.data, "bytes", "data (all else is overhead)"),
-        Fact("keyBytes", written.keys, "bytes", "keys"),
-        Fact("valueBytes", written.values, "bytes", "values"),
-        Fact("headerValueBytes", written.header_values, "bytes", "values of headers"),
-        Fact("headerNameBytes", written.header_names, "bytes", "names of headers"),
-        Fact("headers", written.headers, "count"),
+        Fact("dataBytes", data, "bytes", "data (all else is overhead)"),
+        Fact("keyBytes", read["keyBytes"], "bytes", "keys"),
+        Fact("valueBytes", read["valueBytes"], "bytes", "values"),
+        Fact("headerValueBytes", read["headerValueBytes"], "bytes", "values of headers"),
+        Fact("headerNameBytes", read["headerNameBytes"], "bytes", "names of headers"),
+        Fact("headers", read["headers"], "count"),
     ]
-    if written.skipped:
+    if read["skippedBatches"]:
         facts += [
-            Fact("skippedBatches", written.skipped, "count", level="warning"),
-            Fact("skippedBytes", written.skipped_bytes, "bytes", level="warning"),
+            Fact("skippedBatches", read["skippedBatches"], "count", level="warning"),
+            Fact("skippedBytes", read["skippedBytes"], "bytes", level="warning"),
         ]
     return Facts(facts)
 
 
-def _price(forms: RecordForms, price: Price) -> Row:
+def _price(forms: RecordForms, price: RecordPrice) -> Row:
     return (
         price.form,
         price.batch,
@@ -128,7 +128,7 @@ def _share(part: int, whole: int | None) -> float | None:
 def _notes(forms: RecordForms) -> Iterator[Note]:
     used = {price.codec for price in forms.prices if price.codec.name != AS_IS}
     if any(price.codec.name == AS_IS for price in forms.prices):
-        used |= {Codec(name) for name in forms.written.compressed}
+        used |= {Codec(name) for name in forms.compressed}
     for codec in sorted(used, key=lambda codec: codec.label):
         if codec.library:
             yield Note(
@@ -164,7 +164,5 @@ def _headers(prices: Sequence[HeaderPrice]) -> Iterator[Block]:
     title = f"headers: {of}; without the header of a batch, v2's of {BATCH_HEADER} bytes"
     note = "ratio: of the bytes of headers to those as shipped (v2)" if shipped else ""
     yield Table("headers", _HEADERS, rows, title, note=note)
-    lost: list[Row] = []
-    for price in prices:
-        lost += _losses(price.form, price.lost)
-    yield Table("headersCannotCarry", _LOST_RECORDS, lost, "what a form of headers can't carry", shown=MOST_ROWS)
+    lost = {price.form: price.lost for price in prices}
+    yield _lost_table("headersCannotCarry", "what a form of headers can't carry", lost)

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.header_forms import HEADER_FORMS, HeaderPrice
-from kwire_cli.analysis.costs.record_forms import Plan, RecordForms
+from kwire_cli.analysis.costs.record_forms import RecordForms
 from kwire_cli.records.batch import Record
 from kwire_cli.records.codecs import crc32
 from kwire_cli.records.reading import items, source_of
@@ -146,10 +146,10 @@ def test_headers_of_a_draft_have_names_elsewhere():
 
 
 @pytest.mark.parametrize(("bare", "counts"), [(False, (1, 2)), (True, (2, 2))])
-def test_records_without_headers_count_only_if_the_plan_says_so(bare, counts):
+def test_records_without_headers_count_only_if_bare(bare, counts):
     rows = [{"value": {"text": "v"}, "headers": [{"key": key, "value": None} for key in keys]} for keys in ("ab", "")]
     [batch] = items(source_of(kwire.write_records([{"records": rows}])))
-    found = RecordForms(Plan((), (), (), Register(), ("v2",), bare))
+    found = RecordForms((), (), (), Register(), ("v2",), bare=bare)
     found.add("p", batch)
     assert (found.headers[0].records, found.headers[0].headers) == counts
 

@@ -7,7 +7,7 @@ from kit.logs import SEGMENTS
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs import record_forms
-from kwire_cli.analysis.costs.record_forms import ALL, AS_IS, FORMS, Codec, Plan, RecordForms
+from kwire_cli.analysis.costs.record_forms import ALL, AS_IS, FORMS, Codec, RecordForms
 from kwire_cli.analysis.costs.records_answer import records_answer
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
@@ -20,7 +20,7 @@ FILES = sorted(SEGMENTS.glob("*/*.log"))
 
 def priced(*sets, forms=FORMS, batches=(AS_IS,), codecs=(NONE,), read_as="auto", generated=False):
     """The prices of record sets, each of a partition of its own."""
-    found = RecordForms(Plan(forms, batches, codecs, Register({"trace": 7})), generated=generated)
+    found = RecordForms(forms, batches, codecs, Register({"trace": 7}), generated=generated)
     for number, data in enumerate(sets):
         for item in items(source_of(data, form=read_as)):
             if isinstance(item, Batch):
@@ -61,12 +61,12 @@ def kept(monkeypatch):
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.parent.name)
 def test_uncompressed_batches_of_v2_cost_what_they_are(file):
     found = priced(file, forms=("v2",), codecs=(OWN,))
-    plain = {"none"} == set(found.written.compressed) and {"v2"} == set(found.written.formats)
-    assert found.written.batches
+    plain = {"none"} == set(found.compressed) and {"v2"} == set(found.formats)
+    assert found.read["batches"]
     if plain:
-        assert found.prices[0].size == found.written.size
-    assert found.prices[0].batches == found.written.batches
-    assert found.prices[0].data == found.written.data
+        assert found.prices[0].size == found.read["bytes"]
+    assert found.prices[0].batches == found.read["batches"]
+    assert found.prices[0].data == sum(found.read[f"{part}Bytes"] for part in ("key", "value", "headerValue"))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_is_written_holds_the_records_that_came(file, batch, kept):
         for record in item.records()
     ]
     found = priced(file, batches=(batch,), codecs=(Codec("gzip"),))
-    assert len(was) == found.written.records
+    assert len(was) == found.read["records"]
     for form in FORMS:
         data = [part for name, part in kept if name == form]
         assert sum(map(len, data)) == sizes(found)[form]
@@ -135,7 +135,7 @@ def test_records_of_two_producers_or_partitions_are_not_put_together():
     found = priced(written(one, other, one | {"baseSequence": 10}), forms=("v2",), batches=(ALL,))
     assert found.prices[0].batches == 2
     found = priced(written(one), written(one), forms=("v2",), batches=(ALL,))
-    assert (found.prices[0].batches, found.written.partitions) == (2, {"p-0", "p-1"})
+    assert (found.prices[0].batches, found.partitions) == (2, {"p-0", "p-1"})
 
 
 def test_a_marker_ends_a_batch_of_its_producer_and_stays_alone(kept):
@@ -250,7 +250,7 @@ def test_batches_that_cannot_be_read_whole_are_left_out():
     data = bytearray(written({"records": ROWS}, {"records": ROWS}))
     data[70] ^= 1
     found = priced(bytes(data), forms=("v2",))
-    assert (found.written.batches, found.written.skipped, found.written.skipped_bytes) == (1, 1, len(data) // 2)
+    assert (found.read["batches"], found.read["skippedBatches"], found.read["skippedBytes"]) == (1, 1, len(data) // 2)
     assert found.prices[0].size == len(data) // 2
 
 
@@ -258,7 +258,7 @@ def test_a_batch_of_too_many_records_is_left_out(monkeypatch):
     monkeypatch.setattr(record_forms, "MOST_RECORDS", 9)
     data = written({"records": ROWS}, {"records": ROWS[:9]})
     found = priced(data, forms=("v2",))
-    assert (found.written.batches, found.written.skipped, found.written.records) == (1, 1, 9)
+    assert (found.read["batches"], found.read["skippedBatches"], found.read["records"]) == (1, 1, 9)
 
 
 def test_offsets_that_a_form_cannot_hold_are_left_out_and_counted():
