@@ -99,7 +99,7 @@ def command(environment: Environment, options: Options) -> int:
         refuse(options, PROPOSAL_OPTIONS, "needs a proposal")
         if options.advise:
             refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS, "histogram"), "does not go with --advise")
-            return emit(environment, advice_on(environment, options, options.source).answer(), options)
+            return emit(environment, advice_on(environment, options, options.source), options)
         refuse(options, ADVICE_OPTIONS, "needs --advise")
         if options.histogram:
             refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS), "does not go with --histogram")

@@ -15,25 +15,22 @@ import click
 from kwire_cli.analysis.costs.advice import Advising
 from kwire_cli.analysis.costs.histogram import Histogram
 from kwire_cli.cli.capture_inputs import Choice
-from kwire_cli.cli.compare_inputs import bodies
+from kwire_cli.cli.compare_inputs import bodies, payloads
 from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, RecordSets
 from kwire_cli.cli.typed_options import option
 from kwire_cli.errors import InputError
-from kwire_cli.records.batch import Batch, has_payloads, payload_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import READABLE, open_inputs
 from kwire_cli.source.reading import Read, empty_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from kwire_cli.analysis.costs.advice import Advice
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.engine.values import Body
-    from kwire_cli.records.gaps import Gap
 
 
 ADVICE_OPTIONS = ("min_saving", "write_overlay")
@@ -74,7 +71,7 @@ def histogram_of(environment: Environment, options: AdviceOptions, path: str, so
     return histogram.answer()
 
 
-def advice_on(environment: Environment, options: AdviceOptions, sources: tuple[str, ...]) -> Advice:
+def advice_on(environment: Environment, options: AdviceOptions, sources: tuple[str, ...]) -> Answer:
     """Return the advice on all inputs, and write the overlay if it was requested.
 
     Raises InputError if no message is certain.
@@ -84,18 +81,15 @@ def advice_on(environment: Environment, options: AdviceOptions, sources: tuple[s
             advising.add(message)
         advice = advising.advice(options.min_saving)
     if options.write_overlay:
-        _write_overlay(environment, Path(options.write_overlay), advice)
-    return advice
-
-
-def _write_overlay(environment: Environment, file: Path, advice: Advice) -> None:
-    try:
-        file.write_text(advice.overlay, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot be written: {error.strerror}", file=str(file)) from None
-    environment.note(
-        f"{file}: an overlay of {advice.changed_fields} fields, which saves {advice.saved} of {advice.size} bytes"
-    )
+        file = options.write_overlay
+        try:
+            Path(file).write_text(advice.overlay, encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot be written: {error.strerror}", file=file) from None
+        environment.note(
+            f"{file}: an overlay of {advice.changed_fields} fields, which saves {advice.saved} of {advice.size} bytes"
+        )
+    return advice.answer()
 
 
 def _certain_messages(environment: Environment, options: AdviceOptions, sources: tuple[str, ...]) -> Iterator[Body]:
@@ -104,41 +98,18 @@ def _certain_messages(environment: Environment, options: AdviceOptions, sources:
         raise InputError(
             "no input: give captures, frames, segments, folders of a log directory, or - for standard input"
         )
+    choice = Choice(options, options.catalog)
     read = Read()
     is_empty = True
-    for message in _read_messages(environment, options, sources or ("-",), read):
-        is_empty = False
-        yield message
+    for opened in open_inputs(sources or ("-",), reading_of(options), Terminal(environment), takes=_TAKES):
+        refuse_unfit(options, opened)
+        messages = payloads(opened) if isinstance(opened, LogInput) else bodies(opened, choice)
+        for message in messages:
+            if message:
+                is_empty = False
+                yield message
+        read.append((opened.label, opened.emptiness))
     if is_empty:
         raise empty_inputs(read) or InputError(
             "this holds no message that is certain: for a response outside a capture give --api and --message-version"
         )
-
-
-def _read_messages(
-    environment: Environment, options: AdviceOptions, sources: tuple[str, ...], read: Read
-) -> Iterator[Body]:
-    """Yield the messages of all inputs, and add each input to `read` after its last message."""
-    choice = Choice(options, options.catalog)
-    for opened in open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES):
-        refuse_unfit(options, opened)
-        if isinstance(opened, LogInput):
-            for file in opened.files():
-                yield from _read_payloads(file.items(file.source(opened.how), opened.caller))
-            opened.caller.done()
-        else:
-            for body in bodies(opened, choice):
-                if body:
-                    yield body
-        read.append((opened.label, opened.emptiness))
-
-
-def _read_payloads(found: Iterable[Batch | Gap]) -> Iterator[Body]:
-    """Yield the keys and values of records in internal topics, if there are definitions for them."""
-    for item in found:
-        if not isinstance(item, Batch) or not has_payloads(item):
-            continue
-        for record in item.records():
-            payload = payload_of(item, record)
-            if payload and payload.record:
-                yield from (part.body for part in (payload.record.key, payload.record.value) if part and part.body)

@@ -1,4 +1,4 @@
-"""The messages of the inputs of `kwire compare`: bodies of frames, and bodies without frames.
+"""The messages of the inputs of `kwire compare`: bodies of frames, bodies without frames, and messages in records.
 
 Only completely decoded messages can be encoded in other forms. The other messages are counted by the reason why they
 cannot.
@@ -6,8 +6,11 @@ cannot.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from kwire_cli.message.frames import Frame
+from kwire_cli.records.batch import Batch, has_payloads, payload_of
+from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kinds import Kind
 
 if TYPE_CHECKING:
@@ -15,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.cli.capture_inputs import Choice
+    from kwire_cli.engine.values import Body
     from kwire_cli.message.decoded import Decoded
-    from kwire_cli.message.frames import Frame
+    from kwire_cli.source.log_inputs import LogInput
     from kwire_cli.source.reading import Opened, Read
 
 
@@ -36,15 +40,33 @@ def whole_messages(
         read.append((opened.label, opened.emptiness))
 
 
+def subjects(opened: Opened, choice: Choice) -> Iterator[Any]:
+    """Yield the chosen lines of a capture, or the frames or bodies of another input."""
+    return choice.among(opened.subjects()) if opened.kind is Kind.CAPTURE else opened.subjects()
+
+
 def bodies(opened: Opened, choice: Choice) -> Iterator[Decoded | None]:
     """Yield the bodies of an input, or None for a line or frame that is not a known request or response."""
-    if opened.kind is Kind.CAPTURE:
-        return (_certain_body(line.frame) if line.frame else None for line in choice.among(opened.subjects()))
-    return opened.subjects() if opened.kind is Kind.BODY else map(_certain_body, opened.subjects())
+    for subject in subjects(opened, choice):
+        frame = subject.frame if isinstance(subject, Captured) else subject
+        if isinstance(frame, Frame):
+            yield None if frame.guess else frame.body
+        else:
+            yield frame
 
 
-def _certain_body(frame: Frame) -> Decoded | None:
-    return None if frame.guess else frame.body
+def payloads(opened: LogInput) -> Iterator[Body]:
+    """Yield the keys and values of records in internal topics, if there are definitions for them."""
+    for file in opened.files():
+        for item in file.items(file.source(opened.how), opened.caller):
+            if not isinstance(item, Batch) or not has_payloads(item):
+                continue
+            for record in item.records():
+                payload = payload_of(item, record)
+                if payload and payload.record:
+                    parts = payload.record.key, payload.record.value
+                    yield from (part.body for part in parts if part and part.body)
+    opened.caller.done()
 
 
 def _skip_reason(decoded: Decoded | None) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.costs.proposal_answer import ProposalPrices
 from kwire_cli.analysis.costs.proposals import Assumption, Pricing
 from kwire_cli.cli.capture_inputs import Choice
+from kwire_cli.cli.compare_inputs import subjects
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages
@@ -80,7 +81,7 @@ def prices_of(
     prices = ProposalPrices(Redaction(catalog, show_secrets=False), Pricing(catalog, proposals, assumptions))
     choice = Choice(options, catalog)
     for opened in open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES):
-        for subject in choice.among(opened.subjects()) if opened.kind is Kind.CAPTURE else opened.subjects():
+        for subject in subjects(opened, choice):
             prices.add(subject)
     if not prices.priced:
         refused = "; ".join(prices.pricing.refused)
