@@ -31,7 +31,7 @@ from kwire_cli.cli.options import (
     Tables,
     Verbose,
 )
-from kwire_cli.cli.typed_options import Printing, argument, flag, numbers, option, size_of, takes
+from kwire_cli.cli.typed_options import argument, flag, numbers, option, size_of, takes
 from kwire_cli.errors import InputError
 from kwire_cli.facts.costs.columns import DIMENSIONS, owners_of
 from kwire_cli.facts.costs.counting import Costs, number_of
@@ -67,12 +67,14 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class Dimensions(Printing):
-    """Options for the tables of bytes: --by, --records and --limits."""
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Options(Choosing, Tables, Messages, Captures, RecordSets, Decompression, OverlaidDefinitions, Verbose):
+    """Options of `kwire overhead`."""
 
     SECTION: ClassVar[str] = "Choose"
+    PIPED: ClassVar[str] = "table"
 
+    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     by: tuple[str, ...] = option(
         "--by",
         multiple=True,
@@ -91,14 +93,15 @@ class Dimensions(Printing):
         default=True,
         help="Show how far the largest items are from Kafka's limits.",
     )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class Batching(Printing):
-    """Options for trying other producer settings: --batching, --linger and --batch-size."""
-
-    SECTION: ClassVar[str] = "Choose"
-
+    topics: tuple[str, ...] = option(
+        "--topic", multiple=True, metavar="NAME", help="Count only partitions of this topic (folders); repeatable."
+    )
+    kafka_limits: tuple[str, ...] = option(
+        "--kafka-limit",
+        multiple=True,
+        metavar="NAME=BYTES",
+        help="Set a limit of Kafka's, such as message.max.bytes=10MiB; repeatable.",
+    )
     batching: bool = flag("--batching", help="Try values of linger.ms and batch.size on the records' times.")
     linger: tuple[int, ...] | None = option(
         "--linger",
@@ -110,47 +113,9 @@ class Batching(Printing):
     batch_sizes: str | None = option(
         "--batch-size", rare=True, metavar="BYTES,BYTES", help="Try these values of batch.size (--batching)."
     )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class Counted(Printing):
-    """Options for counting: --topic, --kafka-limit and --exit-code."""
-
-    SECTION: ClassVar[str] = "Choose"
-
-    topics: tuple[str, ...] = option(
-        "--topic", multiple=True, metavar="NAME", help="Count only partitions of this topic (folders); repeatable."
-    )
-    kafka_limits: tuple[str, ...] = option(
-        "--kafka-limit",
-        multiple=True,
-        metavar="NAME=BYTES",
-        help="Set a limit of Kafka's, such as message.max.bytes=10MiB; repeatable.",
-    )
     exit_code: bool = flag(
         "--exit-code", section="Output", rare=True, help="Exit with 1 if nothing matches what was chosen."
     )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(
-    Dimensions,
-    Choosing,
-    Counted,
-    Batching,
-    Tables,
-    Messages,
-    Captures,
-    RecordSets,
-    Decompression,
-    OverlaidDefinitions,
-    Verbose,
-):
-    """Options of `kwire overhead`."""
-
-    PIPED: ClassVar[str] = "table"
-
-    source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 
     @property
     def cuts_tables(self) -> bool:
@@ -187,11 +152,6 @@ def tables_of(by: tuple[str, ...]) -> list[tuple[str, ...]]:
     return tables
 
 
-def grouping(tables: list[tuple[str, ...]]) -> list[str]:
-    """Return the columns of owners that these tables need."""
-    return owners_of(list(chain.from_iterable(tables)))
-
-
 def limits_of(texts: tuple[str, ...]) -> dict[str, int]:
     """Return the limits of --kafka-limit by name. Raises UsageError for an unknown name or a malformed size."""
     limits = {}
@@ -205,7 +165,7 @@ def limits_of(texts: tuple[str, ...]) -> dict[str, int]:
     return limits
 
 
-def _new_accumulators(options: Batching) -> Accumulators | None:
+def _new_accumulators(options: Options) -> Accumulators | None:
     """Return the accumulators for --linger and --batch-size, or None without these options and --batching.
 
     Raises UsageError if a value is not a valid number, or if there are more than MAX_SETTINGS pairs.
@@ -263,20 +223,17 @@ class Counting:
         """Return the overhead, set to count the input with this name. The first input selects the default tables."""
         overhead = self._overhead
         if overhead is None:
-            overhead = self._new_overhead(self._tables or list(DEFAULTS[kind]))
-            self._overhead = overhead
+            options = self.options
+            tables = self._tables or list(DEFAULTS[kind])
+            accumulators = _new_accumulators(options)
+            owners = owners_of(list(chain.from_iterable(tables)))
+            on_records = accumulators.add if accumulators else None
+            costs = Costs(options.catalog, owners, options.limits, on_records, named=self._message_number)
+            overhead = self._overhead = Overhead(tables, costs, accumulators, only_files=True)
         overhead.only_files = overhead.only_files and kind == "segments"
         overhead.costs.file = name
         overhead.costs.largest.turn_to({"file": name} if self.several and name else {})
         return overhead
-
-    def _new_overhead(self, tables: list[tuple[str, ...]]) -> Overhead:
-        options = self.options
-        accumulators = _new_accumulators(options)
-        names = grouping(tables)
-        on_records = accumulators.add if accumulators else None
-        costs = Costs(options.catalog, names, options.limits, on_records, named=self._message_number)
-        return Overhead(tables, costs, accumulators, only_files=True)
 
     def _message_number(self, subject: Message) -> dict[str, Any]:
         """Return the number of a message in its input, which identifies it."""

@@ -83,8 +83,8 @@ def _values_of_source(form: Form, value: Any) -> tuple[Any, tuple[Misfit, ...]]:
     """Return the values of another definition under the field names of the form, and the values without a field."""
     if form.source is None:
         return value, ()
-    paths = {path for path, _ in fields_by_path(form.spec)}
-    foreign = {path for path, _ in fields_by_path(form.source)} - paths - set(form.names)
+    foreign = {path for path, _ in fields_by_path(form.source)} - {path for path, _ in fields_by_path(form.spec)}
+    foreign -= form.names.keys()
     lost: dict[str, Misfit] = {}
 
     def renamed(value: Any, path: str) -> Any:
@@ -220,19 +220,17 @@ class _Walk:
         An inflexible form cannot write any tags. A flexible form cannot write a tag with the number of a field.
         """
         raw_tags = out[UNKNOWN_KEY]
+        if not isinstance(raw_tags, list):
+            return  # the writer refuses it
         taken = {field.tag for field in fields if field.tag is not None}
-        keeps = [
-            self.form.is_flexible and not (isinstance(tag, dict) and tag.get("tag") in taken)
-            for tag in (raw_tags if isinstance(raw_tags, list) else [])
-        ]
-        if all(keeps):
-            return  # also if the value is not a list, which the writer refuses
-        where = f"{path}.{UNKNOWN_KEY}" if path else UNKNOWN_KEY
-        for tag, keep in zip(raw_tags, keeps, strict=True):
-            if not keep:
-                self.lose(where, tag, ignorable=False)
-        out[UNKNOWN_KEY] = [tag for tag, keep in zip(raw_tags, keeps, strict=True) if keep]
-        if not out[UNKNOWN_KEY]:
+        kept = []
+        for tag in raw_tags:
+            if self.form.is_flexible and not (isinstance(tag, dict) and tag.get("tag") in taken):
+                kept.append(tag)
+            else:
+                self.lose(f"{path}.{UNKNOWN_KEY}" if path else UNKNOWN_KEY, tag, ignorable=False)
+        out[UNKNOWN_KEY] = kept
+        if not kept:
             del out[UNKNOWN_KEY]
 
 

@@ -129,21 +129,13 @@ PLAIN = "plain"
 TAGGED = "tagged"
 
 
-def _unchanged(spec: MessageSpec, _: Collection[str]) -> MessageSpec:
-    return spec
-
-
-def _lowest(spec: MessageSpec) -> int:
-    return spec.valid_versions.low
-
-
 class Recipe(NamedTuple):
     """A rule for the form of a message at a version: a changed definition, an encoding of integers, another version.
 
     `change` and `encoding` apply to the fields of some paths. Without paths, they apply to all possible fields.
     """
 
-    change: Callable[[MessageSpec, Collection[str]], MessageSpec] = _unchanged
+    change: Callable[[MessageSpec, Collection[str]], MessageSpec] = lambda spec, _: spec
     encoding: str | None = None
     flexible: bool | None = None
     version: Callable[[MessageSpec], int] | None = None
@@ -151,7 +143,7 @@ class Recipe(NamedTuple):
 
 
 FORMS: Mapping[str, Recipe] = {
-    LOWEST: Recipe(version=_lowest),
+    LOWEST: Recipe(version=lambda spec: spec.valid_versions.low),
     HIGHEST: Recipe(version=highest),
     INFLEXIBLE: Recipe(flexible=False),
     FLEXIBLE: Recipe(flexible=True),
@@ -199,12 +191,10 @@ def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
     forms += [form_of(name, spec, version, choice.fields if FORMS[name].encoding else ()) for name in choice.names]
     for name, overlay in choice.overlays:
         forms += _overlaid(spec, version, name, overlay)
-    if not choice.cases:
-        return forms
     with_cases = []
     for form in forms:
         with_cases += [form, *_cases(form)]
-    return with_cases
+    return with_cases if choice.cases else forms
 
 
 def _cases(form: Form) -> Iterator[Form]:
