@@ -7,15 +7,13 @@ an ordinary field of the same value.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.costs.changed_definitions import without_tags
-from kwire_cli.analysis.costs.definition_costs import smallest_value
+from kwire_cli.analysis.costs.definition_costs import costs
 from kwire_cli.analysis.costs.forms import Form
-from kwire_cli.analysis.costs.prices import price
 from kwire_cli.errors import SpecError
 from kwire_cli.spec.conventions import conventions
-from kwire_cli.spec.evolution.layout import layout_at
 from kwire_cli.spec.files import Finding, Report, json_files, read_text
 from kwire_cli.spec.rules import FATAL, LOADING, examine
 
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
-    from kwire_cli.spec.model import MessageSpec
     from kwire_cli.spec.reading import Definition
 
 _SECTION = 1
@@ -71,20 +68,17 @@ def _tag_advice(definition: Definition) -> list[Finding]:
         if version not in field.versions or field.tag is None or version not in field.tagged_versions:
             continue
         alone = replace(spec, fields=(field,))
-        value = {field.json_name: smallest_value(layout_at(alone, version).tagged[0])}
         plain = without_tags(alone, {field.json_name})
-        written, mandatory, default = (
-            _size(*sized, version) for sized in ((alone, value), (plain, value), (plain, {}))
-        )
-        if written is None or mandatory is None or default is None or written - mandatory <= default:
+        unset, *_, set_ = costs(Form("plain", plain, version), Form("tagged", alone, version))
+        if unset.old.size is None or set_.old.size is None or set_.when_set is None:
+            continue
+        default = unset.old.size - _SECTION
+        mandatory = set_.old.size - _SECTION
+        written = set_.when_set
+        if written - mandatory <= default:
             continue
         header = written - mandatory
         sizes = f"a written tag takes {written} bytes, an ordinary field {mandatory}"
         share = f"the tag saves bytes only if it is omitted in more than {header} of {header + default} cases"
         report.add("TAG_CHEAPER_AS_FIELD", f"{sizes}: {share}", item.json.spot.key("tag"))
     return [finding._replace(severity="advice") for finding in report.findings]
-
-
-def _size(spec: MessageSpec, value: dict[str, Any], version: int) -> int | None:
-    size = price(Form("alone", spec, version), value).size
-    return None if size is None else size - _SECTION

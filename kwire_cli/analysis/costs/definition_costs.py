@@ -63,7 +63,7 @@ def costs(old: Form, new: Form, renamed: Mapping[str, str] | None = None) -> Ite
         if field.tag is None or path.startswith(inside) or (old_field and old_field.tag is not None):
             continue
         inside += (f"{path}.", f"{path}[].")
-        value = smallest_value(field)
+        value = _smallest_value(field)
         unset = one_element(after, path.split("."))
         when_set = price(new, with_value(unset, path.split("."), value))
         around = price(new, unset).size
@@ -103,7 +103,7 @@ def _fields(struct: StructAt, above: str = "") -> Iterator[tuple[str, FieldAt]]:
             yield from _fields(field.struct, f"{path}{'[]' * field.spec.is_array}.")
 
 
-def smallest_value(field: FieldAt) -> Any:
+def _smallest_value(field: FieldAt) -> Any:
     """Return the smallest value of a field that is not its default."""
     if field.default is not None and field.nullable:
         return None
@@ -112,7 +112,7 @@ def smallest_value(field: FieldAt) -> Any:
     if field.struct:
         subs = (*field.struct.plain, *field.struct.tagged)
         sub = min(subs, key=lambda sub: sub.compact is not None or sub.struct is not None, default=None)
-        return {} if field.default is None or sub is None else {sub.spec.json_name: smallest_value(sub)}
+        return {} if field.default is None or sub is None else {sub.spec.json_name: _smallest_value(sub)}
     empty, other = _SMALLEST.get(field.spec.type, (0, 1))
     return other if field.default == empty else empty
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.carrying import carried, count_misfits
@@ -207,18 +208,46 @@ class Comparison:
         return whole
 
 
+class Writer:
+    """Prices of messages in the forms that `forms_of` returns for their definition and version.
+
+    A form named GIVEN is the original bytes. Small messages are written once, since captures repeat them.
+    """
+
+    def __init__(self, forms_of: Callable[[MessageSpec, int], Sequence[Form]]) -> None:
+        self._forms_of = cache(forms_of)
+        self._known: dict[tuple[MessageSpec, int, bytes], list[Price]] = {}
+
+    def forms(self, spec: MessageSpec, version: int) -> Sequence[Form]:
+        """Return the forms of a message."""
+        return self._forms_of(spec, version)
+
+    def prices(self, decoded: Decoded, version: int | None = None) -> list[Price]:
+        """Return the price of a message in each form of its own version, or of another version."""
+        data = bytes(decoded.data[decoded.start : decoded.stop])
+        key = decoded.spec, decoded.version if version is None else version, data
+        found = self._known.get(key)
+        if found is None:
+            found = [
+                Price(form, decoded.raw) if form.name == GIVEN else price(form, decoded.value)
+                for form in self.forms(*key[:2])
+            ]
+            if len(data) <= LARGEST_KEPT:
+                if len(self._known) >= MOST_KEPT:
+                    self._known.clear()
+                self._known[key] = found
+        return found
+
+
 class Prices:
     """Messages in the forms that `forms_of` returns for their definition and version, with a comparison for each.
 
-    The other forms are compared with the first form. A form named GIVEN is the original bytes of the message. Messages
-    without forms are not counted.
+    The other forms are compared with the first form. Messages without forms are not counted.
     """
 
     def __init__(self, forms_of: Callable[[MessageSpec, int], Sequence[Form]]) -> None:
         self.found: dict[tuple[str, tuple[int, ...]], Comparison] = {}
-        self._forms_of = forms_of
-        self._forms: dict[tuple[str, int], tuple[Form, ...]] = {}
-        self._writer = Writer()
+        self._writer = Writer(forms_of)
 
     @property
     def comparisons(self) -> list[Comparison]:
@@ -227,14 +256,12 @@ class Prices:
 
     def add(self, decoded: Decoded, times: int = 1) -> bool:
         """Add a message that was decoded completely by the layout of its version. Return False if it has no forms."""
-        key = decoded.spec.name, decoded.version
-        if key not in self._forms:
-            self._forms[key] = tuple(self._forms_of(decoded.spec, decoded.version))
-        forms = self._forms[key]
+        forms = self._writer.forms(decoded.spec, decoded.version)
         if forms:
             group = forms[0].spec.name, tuple(form.version for form in forms)
-            comparison = self.found.setdefault(group, Comparison(group[0], forms[0].version))
-            comparison.add(self._writer.prices(forms, decoded), times)
+            if group not in self.found:
+                self.found[group] = Comparison(group[0], forms[0].version)
+            self.found[group].add(self._writer.prices(decoded), times)
         return bool(forms)
 
 
@@ -246,26 +273,6 @@ def compare_values(forms: Sequence[Form], value: Any, counts: Mapping[str, int] 
     comparison = Comparison(forms[0].spec.name, forms[0].version, counts=counts or {})
     comparison.add(prices)
     return comparison
-
-
-class Writer:
-    """Prices of messages in forms. Small messages are written once, since captures repeat them."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[Any, ...], list[Price]] = {}
-
-    def prices(self, forms: tuple[Form, ...], decoded: Decoded) -> list[Price]:
-        """Return the price of a message in each form. A form named GIVEN is the original bytes."""
-        data = bytes(decoded.data[decoded.start : decoded.stop])
-        key = forms, decoded.version, data
-        found = self._known.get(key)
-        if found is None:
-            found = [Price(form, decoded.raw) if form.name == GIVEN else price(form, decoded.value) for form in forms]
-            if len(data) <= LARGEST_KEPT:
-                if len(self._known) >= MOST_KEPT:
-                    self._known.clear()
-                self._known[key] = found
-        return found
 
 
 def header_difference(catalog: Catalog, spec: MessageSpec) -> int:

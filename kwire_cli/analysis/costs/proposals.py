@@ -13,6 +13,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -110,9 +111,8 @@ class Pricing:
         self._definitions: dict[str, MessageSpec] = {}
         self._overlays: list[Overlay] = []
         self._changes: dict[str, ChangedDefinition] = {}
-        self._forms: dict[tuple[Any, ...], tuple[Form, ...]] = {}
         self._carriers: Counter[tuple[str, str]] = Counter()
-        self._writer = Writer()
+        self._writers: dict[tuple[Assumption, ...], Writer] = {}
         names: list[str] = []
         for proposal in proposals:
             if isinstance(proposal, Overlay) or "messages" in parse(read_text(proposal), proposal).value:
@@ -166,12 +166,12 @@ class Pricing:
         header = frame.header
         if body is None or header is None or frame.api_key is None or frame.api_version is None:
             return None
-        forms = self._written(body.spec, body.version)
+        forms = self._writer().forms(body.spec, body.version)
         version = header.version
         if forms[0].version != body.version:
             version = header_version(self._catalog, frame.kind, frame.api_key, forms[0].version)
         parts = [(header_spec(self._catalog, frame.kind), version, header), (body.spec, body.version, body)]
-        changed = [written for spec, number, _ in parts if len(written := self._written(spec, number)) > 1]
+        changed = [written for spec, number, _ in parts if len(written := self._writer().forms(spec, number)) > 1]
         if not changed:
             self.others += 1
             return None
@@ -197,15 +197,17 @@ class Pricing:
         number = self._carriers[one.path, message]
         return int(number * one.share) > int((number - 1) * one.share)
 
-    def _written(self, spec: MessageSpec, version: int, assumed: tuple[Assumption, ...] = ()) -> tuple[Form, ...]:
-        """Return the current form of a header or body, and its proposed forms with assumed values."""
-        key = spec.name, version, assumed
-        if key not in self._forms:
-            new = self._new_fields(spec)
-            values = {tuple(one.path.removeprefix(HEADER).split(".")): one.value_of(new[one.path]) for one in assumed}
-            as_is, *others = self.change(spec).forms(version)
-            self._forms[key] = (as_is, *(replace(form, assumed=values) for form in others))
-        return self._forms[key]
+    def _writer(self, assumed: tuple[Assumption, ...] = ()) -> Writer:
+        """Return the writer of headers and bodies in their current form, and in proposed forms with assumed values."""
+        if assumed not in self._writers:
+            self._writers[assumed] = Writer(partial(self._forms, assumed))
+        return self._writers[assumed]
+
+    def _forms(self, assumed: tuple[Assumption, ...], spec: MessageSpec, version: int) -> list[Form]:
+        new = self._new_fields(spec)
+        values = {tuple(one.path.removeprefix(HEADER).split(".")): one.value_of(new[one.path]) for one in assumed}
+        as_is, *others = self.change(spec).forms(version)
+        return [as_is, *(replace(form, assumed=values) for form in others)]
 
     def _sizes(
         self, spec: MessageSpec, version: int, decoded: Decoded, carried: Collection[Assumption]
@@ -217,9 +219,8 @@ class Pricing:
         sizes: dict[tuple[Assumption, ...], list[int]] = {}
         for assumed in (some, (), filled):
             if assumed not in sizes:
-                prices = self._writer.prices(self._written(spec, version, assumed), decoded)
-                sizes[assumed] = [_size(price) for price in prices]
-        names = [form.name for form in self._written(spec, version)]
+                sizes[assumed] = [_size(price) for price in self._writer(assumed).prices(decoded, version)]
+        names = [form.name for form in self._writer().forms(spec, version)]
         return dict(zip(names, zip(sizes[some], sizes[()], sizes[filled], strict=True), strict=True))
 
 
