@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.carrying import carried, count_misfits
@@ -215,12 +214,20 @@ class Writer:
     """
 
     def __init__(self, forms_of: Callable[[MessageSpec, int], Sequence[Form]]) -> None:
-        self._forms_of = cache(forms_of)
+        self._forms_of = forms_of
+        self._forms: dict[tuple[MessageSpec, int], tuple[Form, ...]] = {}
         self._known: dict[tuple[MessageSpec, int, bytes], list[Price]] = {}
 
-    def forms(self, spec: MessageSpec, version: int) -> Sequence[Form]:
+    def forms(self, spec: MessageSpec, version: int) -> tuple[Form, ...]:
         """Return the forms of a message."""
-        return self._forms_of(spec, version)
+        if (spec, version) not in self._forms:
+            self._forms[spec, version] = tuple(self._forms_of(spec, version))
+        return self._forms[spec, version]
+
+    @property
+    def forms_of_messages(self) -> list[tuple[Form, ...]]:
+        """Return the forms of each message and version so far."""
+        return [*self._forms.values()]
 
     def prices(self, decoded: Decoded, version: int | None = None) -> list[Price]:
         """Return the price of a message in each form of its own version, or of another version."""

@@ -150,7 +150,7 @@ class Pricing:
     @property
     def effects(self) -> Iterator[str]:
         """The effects of each form on programs that do not know the proposal, as sentences."""
-        return effects([forms for (_, _, assumed), forms in self._forms.items() if not assumed and len(forms) > 1])
+        return effects([forms for forms in self._writer().forms_of_messages if len(forms) > 1])
 
     def _new_fields(self, spec: MessageSpec) -> dict[str, FieldSpec]:
         """Return the new fields of a message or header by the paths of assumptions."""
