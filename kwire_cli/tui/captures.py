@@ -87,7 +87,7 @@ class Captures(Listing):
             if pace.is_due():
                 yield capture.passed / self._size
         self.notes = [
-            f"after packet {notice.packet}, byte {notice.position}: {notice.text}" for notice in capture.notices
+            f"after packet {notice.packet}, byte {notice.position}: {notice.text}" for _, notice in capture.notices
         ]
 
     def _add(self, line: Captured) -> None:

@@ -22,22 +22,18 @@ import numpy as np
 
 from kwire_cli.engine.compiled import octets
 from kwire_cli.errors import InputError
-from kwire_cli.source.packets.model import NO_TIME, FileRow, Merged, Notice, Segment, origin_of_chains, turned
-from kwire_cli.source.packets.parts import PART_SIZE, Outline, Part, outline
-from kwire_cli.source.packets.points import Timed, capture_points
+from kwire_cli.source.packets.model import NO_TIME, Notice, Segment, turned
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR, payloads as payloads_of, segment_columns
 from kwire_cli.source.packets.segments import Segments
-from kwire_cli.stores import FileBytes, location
+from kwire_cli.stores import FileBytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from kwire_cli.source.files import Naming
     from kwire_cli.source.packets.model import Origin
-    from kwire_cli.source.packets.parts import PartReader
-    from kwire_cli.source.packets.pcap import Secrets
+    from kwire_cli.source.packets.parts import Part, PartReader
 
     Octets = npt.NDArray[np.uint8]
     Rows = npt.NDArray[Any]
@@ -62,39 +58,6 @@ class Scheduled:
     point: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A capture point: its name and the files of each chain."""
-
-    name: str
-    chains: tuple[FileRow, ...]
-
-    @property
-    def last(self) -> int:
-        """The number of the last packet if there is only one chain, else 0."""
-        return self.chains[0].packets if len(self.chains) == 1 else 0
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """All parts of all files, and the capture points. `faults` are unreadable files, with the reasons.
-
-    `secrets` are the decryption secrets in the files.
-    """
-
-    files: tuple[str, ...]
-    parts: tuple[Scheduled, ...]
-    points: tuple[Planned, ...]
-    faults: tuple[tuple[str, str], ...]
-    secrets: tuple[Secrets, ...] = ()
-
-    def origin(self, number: int) -> Origin:
-        """Return the origin of a point's packets. For merged files it must be updated during the merge."""
-        point = self.points[number]
-        capture = point.name if len(self.points) > 1 else None
-        return origin_of_chains(point.chains, point.name, capture=capture, several=len(self.files) > 1, index=number)
-
-
 def over_chain(
     packets: Iterable[int | None], latest: Iterable[int], first: int = 0
 ) -> tuple[list[int], list[int], int]:
@@ -107,49 +70,6 @@ def over_chain(
     counts = list(accumulate(sizes, initial=first))
     moments = list(accumulate(latest, max, initial=NO_TIME))
     return counts[:-1], moments[:-1], counts[-1]
-
-
-Outlined = tuple[str, Outline | str]
-"""A path with its outline, or with the reason why the file cannot be read."""
-
-
-def outlined(path: str, size: int = PART_SIZE) -> Outlined:
-    """Return the outline of a file, or the reason why it cannot be read."""
-    try:
-        return path, outline(path, size)
-    except InputError as error:
-        return path, error.reason
-
-
-def schedule(found: Iterable[Outlined], naming: Naming) -> Schedule:
-    """Return all parts in one order, by capture point."""
-    faults: list[tuple[str, str]] = []
-    outlines: dict[str, Outline] = {}
-    for path, file_outline in found:
-        if isinstance(file_outline, str):
-            faults.append((path, file_outline))
-        else:
-            outlines[path] = file_outline
-    times = [Timed(path, file_outline.first, file_outline.latest) for path, file_outline in outlines.items()]
-    files: list[str] = []
-    parts: list[Scheduled] = []
-    points: list[Planned] = []
-    for point in capture_points(times, naming):
-        rows = []
-        for number, chain in enumerate(point.chains):
-            own = [outlines[path] for path, _, _ in chain]
-            befores, moments, packets = over_chain([each.packets for each in own], [each.latest for each in own])
-            for (path, _, _), file_outline, before, moment in zip(chain, own, befores, moments, strict=True):
-                for part in file_outline.parts:
-                    placed = replace(part, moment=max(part.moment, moment))
-                    parts.append(Scheduled(placed, len(files), number, before, len(points)))
-                files.append(path)
-            rows.append(FileRow(tuple(location(file.path) for file in chain), tuple(befores), packets))
-        points.append(Planned(point.name, tuple(rows)))
-    secrets: list[Secrets] = []
-    for path in files:
-        secrets += outlines[path].secrets
-    return Schedule(tuple(files), tuple(parts), tuple(points), tuple(faults), tuple(secrets))
 
 
 FEW = 1024
@@ -287,15 +207,14 @@ def runs(found: Iterable[Described], files: Paths, origin: Origin) -> Iterator[R
     `found` must be sorted by moment, chain and packet. Segments of several chains are merged by moment and renumbered,
     and the `origin` records the new numbers. Only segments that overlap in time are in memory.
     """
-    if not isinstance(origin, Merged):
+    if not origin.is_merged:
         for piece in found:
             yield run_of(piece, files)
         return
-    count = origin.count
     for chain, run in _merged(found, files):
-        origin.add(count + 1, chain, run.rows["packet"].copy())
-        run.rows["packet"] = np.arange(count + 1, count + 1 + len(run.rows))
-        count += len(run.rows)
+        first = origin.count + 1
+        origin.add(chain, run.rows["packet"].tolist())
+        run.rows["packet"] = np.arange(first, first + len(run.rows))
         yield run
 
 
@@ -343,7 +262,7 @@ def _merged(found: Iterable[Described], files: Paths) -> Iterator[tuple[int, Run
     yield from _until(held, None)[0]
 
 
-def run_of(each: Described, files: Paths) -> Run:
+def run_of(each: Described, files: Paths = ()) -> Run:
     """Return the segments with their payloads. Bytes that the file has lost since its first reading are missing."""
     rows = np.frombuffer(each.rows, DESCRIPTOR)
     kept = each.kept or b""

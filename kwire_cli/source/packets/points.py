@@ -12,7 +12,7 @@ different sequence numbers at the same time. Each chain of rotated files is then
 from __future__ import annotations
 
 import contextlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain as joined
@@ -234,17 +234,6 @@ class Point:
         return tuple(file.path for file in joined.from_iterable(self.chains))
 
 
-def capture_points(files: Iterable[Timed], naming: Naming) -> list[Point]:
-    """Return the capture points of files, in the order of their first files."""
-    groups: dict[str, list[Timed]] = {}
-    for file in files:
-        groups.setdefault(naming.key(file.path), []).append(file)
-    points: list[Point] = []
-    for group in groups.values():
-        points += points_of_group(group, naming)
-    return points
-
-
 def points_of_group(
     group: Sequence[Timed], naming: Naming, sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None
 ) -> list[Point]:
@@ -275,11 +264,15 @@ def points_of(paths: Sequence[str], naming: Naming) -> list[Point]:
 
     Times are read only for points with several files. A file that cannot be read has no times.
     """
-    keys = [naming.key(path) for path in paths]
-    several = {key for key, count in Counter(keys).items() if count > 1}
-    unknown = [path for path, key in zip(paths, keys, strict=True) if key in several]
-    times = dict(zip(unknown, in_parallel(timed, unknown), strict=True))
-    return capture_points((times.get(path) or Timed(path, NO_TIME, NO_TIME) for path in paths), naming)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        groups[naming.key(path)].append(path)
+    several = [path for group in groups.values() if len(group) > 1 for path in group]
+    times = dict(zip(several, in_parallel(timed, several), strict=True))
+    points: list[Point] = []
+    for group in groups.values():
+        points += points_of_group([times.get(path) or Timed(path, NO_TIME, NO_TIME) for path in group], naming)
+    return points
 
 
 def timed(path: str) -> Timed:
