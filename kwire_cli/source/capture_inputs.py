@@ -27,10 +27,9 @@ from kwire_cli.stores import exists, is_file, is_folder, path_of, sizes
 from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from kwire_cli.source.kafka.captured import Captured, Names
-    from kwire_cli.source.kafka.traffic import TcpConnection
+    from kwire_cli.source.kafka.captured import Names
     from kwire_cli.source.kinds import Recognised
     from kwire_cli.source.packets.model import Notice
 
@@ -113,8 +112,6 @@ class CaptureInput(Opened):
         size = self.size
         lines = self.lines()
         capture = self.capture
-        if self.how.connections:
-            lines = self._with_connections()
         try:
             for line in lines:
                 yield line
@@ -127,28 +124,21 @@ class CaptureInput(Opened):
             self.caller.done()
         self.note_faults()
 
-    def _with_connections(self) -> Iterator[Any]:
-        """Yield the lines, and each TCP connection after its last line."""
-        ended: list[TcpConnection] = []
-        for line in self.lines(ended=ended.append):
-            if ended:
-                yield from ended
-                ended.clear()
-            yield line
-        yield from ended
-
-    def lines(
-        self, names: Names | None = None, ended: Callable[[TcpConnection], None] | None = None
-    ) -> Iterator[Captured]:
-        """Yield the lines without reports to the caller.
-
-        `names` are topic names that are known beforehand. `ended` is called with each TCP connection that has ended.
-        """
+    def lines(self, names: Names | None = None) -> Iterator[Any]:
+        """Yield the subjects without reports to the caller. `names` are topic names that are known beforehand."""
         capture = self.capture
         how = self.how
         again = partial(Capture, capture.again, key_logs=how.key_logs) if capture.again else None
         since = _nothing_waits if how.follow else capture.streams.waiting_since
-        lines = traffic(how.catalog, capture, port=how.port, waiting_since=since, again=again, names=names, ended=ended)
+        lines = traffic(
+            how.catalog,
+            capture,
+            port=how.port,
+            waiting_since=since,
+            again=again,
+            names=names,
+            connections=how.connections,
+        )
         return capture.with_packets(lines) if isinstance(capture, CarriedCapture) else lines
 
     def note_faults(self) -> None:

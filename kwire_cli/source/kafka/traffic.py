@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.captures import Capture
@@ -85,9 +85,9 @@ def traffic(
     waiting_since: Callable[[], int | None] = lambda: None,
     again: Callable[[], Iterable[Event]] | None = None,
     names: Names | None = None,
-    ended: Callable[[TcpConnection], None] | None = None,
-) -> Iterator[Captured]:
-    """Yield the lines of a capture in the order in which their last bytes arrived.
+    connections: bool = False,
+) -> Iterator[Any]:
+    """Yield the lines of a capture (`Captured`) in the order in which their last bytes arrived.
 
     Args:
         catalog: The message definitions.
@@ -97,29 +97,23 @@ def traffic(
         again: Returns the events once more from the start, if the capture can be read twice. Topic ids can then be
             named by messages that follow them.
         names: Names that are known beforehand. They replace the second reading.
-        ended: Is called with each TCP connection that has ended, after its last line.
+        connections: Whether each connection that has ended (`TcpConnection`) follows its last line.
 
     """
     if names is None:
         names = Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
     origin = events.origin if isinstance(events, Capture) else ALONE
     lines = Lines(Layouts(catalog), port, names, waiting_since, origin)
-    lines.watch.ended = [] if ended else None
+    ended: list[TcpConnection] = []
+    if connections:
+        lines.watch.on_ended = ended.append
     for batch in _batches(events):
         yield from lines.take(batch)
         if ended and not lines.held:
-            tell_ended(lines.watch, ended)
+            yield from ended
+            ended.clear()
     yield from lines.close()
-    if ended:
-        tell_ended(lines.watch, ended)
-
-
-def tell_ended(watch: Watch, ended: Callable[[TcpConnection], None]) -> None:
-    """Call `ended` with the connections that ended since the last call."""
-    connections = watch.ended
-    watch.ended = []
-    for connection in connections or ():
-        ended(connection)
+    yield from ended
 
 
 def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:
@@ -209,8 +203,8 @@ class Watch:
         self.names = names
         self.origin = origin
         self.connections: dict[int, Stream] = {}
-        self.ended: list[TcpConnection] | None = None
-        """The connections that ended; None if the caller does not need them."""
+        self.on_ended: Callable[[TcpConnection], None] | None = None
+        """Receives each connection that has ended. A line of the connection may still be sorted."""
         self._names_alone = names_alone
 
     def take(self, events: list[Event]) -> list[Captured]:
@@ -249,8 +243,8 @@ class Watch:
     def _end(self, number: int, event: End | None = None) -> list[Captured]:
         stream = self.connections.pop(number)
         lines = [self._captured(piece, number, stream) for piece in stream.connection.end()]
-        if self.ended is not None and event and event.life:
-            self.ended.append(self._tcp_connection(event.life, event.reason, number, stream))
+        if self.on_ended and event and event.life:
+            self.on_ended(self._tcp_connection(event.life, event.reason, number, stream))
         return lines
 
     def _tcp_connection(self, life: Life, reason: EndReason, number: int, stream: Stream) -> TcpConnection:
