@@ -103,20 +103,14 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
         latest = max(latest, int(packets.time.max()))
         times = min(times[0], int(packets.time.min())), max(times[1], int(packets.time.max()))
         columns = reader.columns
-        is_large = (
-            not reader.packed and reader.position - part.start > size - reader.buffer and len(columns.lead) <= MAX_LEADS
-        )
-        following = (
-            Part(part.file, reader.position, None, tuple(columns.lead), columns.number, latest) if is_large else None
-        )
+        following = None
+        if reader.position - part.start > size - reader.buffer and len(columns.lead) <= MAX_LEADS:
+            following = Part(part.file, reader.position, None, tuple(columns.lead), columns.number, latest)
+    secrets = tuple(reader.columns.secrets)
     count = reader.columns.number
     if reader.packed:
-        parts.append(part)
-    else:
-        parts.append(replace(part, stop=reader.size, times=times))
-    return Outline(
-        tuple(parts), None if reader.packed and count else count, first, latest, tuple(reader.columns.secrets)
-    )
+        return Outline((reader.part,), None if count else 0, first, latest, secrets)
+    return Outline((*parts, replace(part, stop=reader.size, times=times)), count, first, latest, secrets)
 
 
 class PartReader:
@@ -176,7 +170,7 @@ class PartReader:
             if len(packets):
                 yield data, packets
         if at < stop:
-            reader.close(octets(file.view(at, at + MAX_BLOCK + 1)), at, stop)
+            reader.report_rest(octets(file.view(at, at + MAX_BLOCK + 1)), at, stop)
         self.notices += reader.notices
 
     def _unpacked(self) -> Iterator[tuple[Octets, PacketColumns]]:
@@ -206,7 +200,7 @@ class PartReader:
         if reader is None:
             raise InputError(pieces.fault or "the input is empty", file=self.part.file)
         if rest:
-            reader.close(octets(rest), 0, len(rest))
+            reader.report_rest(octets(rest), 0, len(rest))
             self._add_notices(reader, gone)
         if pieces.fault:
             self.notices.append(Notice(pieces.fault, gone + len(rest), reader.number))
