@@ -32,7 +32,7 @@ class TcpConnection(NamedTuple):
         client: The address of the client. If neither the opening nor a frame shows which peer is the client, this is
             the peer that was seen first.
         opened: Whether the opening was captured.
-        life: The history of the connection. Its pairs have values of client and broker.
+        life: The history of the connection. Its sides are client and broker.
         file: The file with the first packet.
         packet: The number of the first packet in that file.
         spoke: Whether the connection has a line.
@@ -54,7 +54,7 @@ class TcpConnection(NamedTuple):
     @property
     def is_unused(self) -> bool:
         """Whether no data was sent: it was refused, only opened, or only its end was captured."""
-        return not any(self.life.sizes) if self.opened else not self.spoke
+        return not any(side.size for side in self.life.sides) if self.opened else not self.spoke
 
     @property
     def closed_by(self) -> str | None:
@@ -67,10 +67,10 @@ class TcpConnection(NamedTuple):
 
         A client that sends payload received a SYN-ACK, even if the capture lacks it.
         """
-        life = self.life
-        if not self.opened or life.heard[1] or life.sizes[0]:
+        client, broker = self.life.sides
+        if not self.opened or broker.heard or client.size:
             return "accepted"
-        return "refused" if life.reset and self.closed_by == "broker" else "silent"
+        return "refused" if self.life.reset and self.closed_by == "broker" else "silent"
 
 
 LATEST = 256

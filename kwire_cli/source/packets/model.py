@@ -313,52 +313,63 @@ class Fin(NamedTuple):
     packet: int
 
 
+class Counts(NamedTuple):
+    """The history of one direction of a TCP connection. Most directions share one while they are open.
+
+    Attributes:
+        repeated: Segments with payload that was present before.
+        again: Payload bytes that were present before.
+        lost: Bytes that are not in the capture.
+        cut: Bytes that the capture truncated from packets.
+        shut: Nanoseconds for which this side's receive window was zero.
+        shut_since: The time since which the window has been zero, or None.
+        heard: Whether the side sent packets other than a RST.
+        size: Payload bytes modulo 2^32; None if the start of the direction was not seen.
+
+    """
+
+    repeated: int = 0
+    again: int = 0
+    lost: int = 0
+    cut: int = 0
+    shut: int = 0
+    shut_since: int | None = None
+    heard: bool = False
+    size: int | None = None
+
+    def opens(self, time: int | None) -> Counts:
+        """Return the history when the receive window is no longer zero, or at the end of the connection."""
+        if self.shut_since is None:
+            return self
+        closed = 0 if time is None else max(time - self.shut_since, 0)
+        return self._replace(shut=self.shut + closed, shut_since=None)
+
+
 class Life(NamedTuple):
-    """The history of a TCP connection, as its packets show it. Pairs have one value per direction.
+    """The history of a TCP connection, as its packets show it.
 
     Attributes:
         syns: The number of SYNs of the opener, which repeats its SYN if there is no answer.
-        heard: Whether the peer sent packets other than a RST.
-        sizes: Payload bytes modulo 2^32; None if the start of the direction was not seen.
-        repeated: Retransmitted segments with payload.
         first: The time of the first packet in nanoseconds.
         packet: The number of the first packet.
         closed_by: The direction that sent the first FIN or RST.
         closed: The time of that packet.
         reset: Whether that packet was a RST.
-        again: Retransmitted payload bytes.
-        shut: Nanoseconds for which the peer's receive window was zero.
-        lost: Bytes that were sent but not captured.
-        cut: Bytes that the capture truncated from packets.
+        sides: The history of both directions.
 
     """
 
     syns: int
-    heard: tuple[bool, bool]
-    sizes: tuple[int | None, int | None]
-    repeated: tuple[int, int]
     first: int | None
     packet: int
-    closed_by: int | None = None
-    closed: int | None = None
-    reset: bool = False
-    again: tuple[int, int] = (0, 0)
-    shut: tuple[int, int] = (0, 0)
-    lost: tuple[int, int] = (0, 0)
-    cut: tuple[int, int] = (0, 0)
+    closed_by: int | None
+    closed: int | None
+    reset: bool
+    sides: tuple[Counts, Counts]
 
     def turned(self) -> Life:
         """Return the history with both directions swapped."""
-        return self._replace(
-            heard=self.heard[::-1],
-            sizes=self.sizes[::-1],
-            repeated=self.repeated[::-1],
-            closed_by=None if self.closed_by is None else 1 - self.closed_by,
-            again=self.again[::-1],
-            shut=self.shut[::-1],
-            lost=self.lost[::-1],
-            cut=self.cut[::-1],
-        )
+        return self._replace(closed_by=None if self.closed_by is None else 1 - self.closed_by, sides=self.sides[::-1])
 
 
 class End(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.source.packets.model import MASK, Chunks, Data, Event, Fin, Gap, GapKind, Life
+from kwire_cli.source.packets.model import MASK, Chunks, Counts, Data, Event, Fin, Gap, GapKind, Life
 from kwire_cli.structs.network import ACK, ZERO_WINDOW
 
 if TYPE_CHECKING:
@@ -46,33 +46,6 @@ class Tag(NamedTuple):
     time: int | None
     packet: int
     acknowledgment: int
-
-
-class Counts(NamedTuple):
-    """The counts of a direction for the `Life` of its connection. Most directions share NO_COUNTS.
-
-    Attributes:
-        repeated: Segments with payload that was present before.
-        again: Payload bytes that were present before.
-        lost: Bytes that are not in the capture.
-        cut: Bytes that the capture truncated from packets.
-        shut: Nanoseconds for which this side's receive window was zero.
-        shut_since: The time since which the window has been zero, or None.
-
-    """
-
-    repeated: int = 0
-    again: int = 0
-    lost: int = 0
-    cut: int = 0
-    shut: int = 0
-    shut_since: int | None = None
-
-    def shut_until(self, time: int | None) -> int:
-        """Return the nanoseconds for which the receive window was zero, up to a time."""
-        if self.shut_since is None or time is None:
-            return self.shut
-        return self.shut + max(time - self.shut_since, 0)
 
 
 NO_COUNTS = Counts()
@@ -220,15 +193,12 @@ class Half:
         """Return whether the other side has acknowledged all bytes before this position."""
         return position != UNKNOWN != self.peer.acked and position <= self.at(self.peer.acked) < self.position + FAR
 
-    @property
-    def heard(self) -> bool:
-        """Return whether this side sent a segment other than a RST."""
-        return self.isn != UNKNOWN or self.next != UNKNOWN or self.anchor != UNKNOWN
-
-    @property
-    def sent(self) -> int | None:
-        """Payload bytes of this side modulo 2^32; None if its start was not seen."""
-        return None if UNKNOWN in {self.isn, self.next} else (self.next - self.isn - 1) & MASK
+    def history(self, time: int | None) -> Counts:
+        """Return the history of the direction up to a time."""
+        heard = self.isn != UNKNOWN or self.next != UNKNOWN or self.anchor != UNKNOWN
+        size = None if UNKNOWN in {self.isn, self.next} else (self.next - self.isn - 1) & MASK
+        counts = self.counts.opens(time)
+        return Counts(counts.repeated, counts.again, counts.lost, counts.cut, counts.shut, heard=heard, size=size)
 
     def repeats(self, again: int, size: int) -> None:
         """Count a segment of `size` payload bytes. `again` bytes are repeated. Truncated bytes are included."""
@@ -242,8 +212,8 @@ class Half:
         if segment.flags & ZERO_WINDOW:
             if counts.shut_since is None:
                 self.counts = counts._replace(shut_since=segment.time)
-        elif counts.shut_since is not None:
-            self.counts = counts._replace(shut=counts.shut_until(segment.time), shut_since=None)
+        else:
+            self.counts = counts.opens(segment.time)
 
     def busy(self) -> bool:
         """Return whether this side has waiting or expected bytes, a FIN, or a zero window."""
@@ -336,23 +306,15 @@ class Connection:
     def life(self, time: int | None) -> Life:
         """Return the history of the connection up to a time."""
         one, other = self.halves
-        mine = one.counts
-        theirs = other.counts
         until = self.ended if self.ended is not None else time
         return Life(
             self.syns,
-            (one.heard, other.heard),
-            (one.sent, other.sent),
-            (mine.repeated, theirs.repeated),
             self.began,
             self.packet,
             None if self.closed_by is None else self.closed_by.direction,
             self.ended,
             self.closed_by is not None and self.closed_by is self.reset_by,
-            (mine.again, theirs.again),
-            (mine.shut_until(until), theirs.shut_until(until)),
-            (mine.lost, theirs.lost),
-            (mine.cut, theirs.cut),
+            (one.history(until), other.history(until)),
         )
 
     def settle(self) -> bool:
