@@ -71,5 +71,4 @@ def _close_finished(readers: dict[bytes, tuple[EndsReader, Gathered]], packet: i
 
 
 def _read_segments(ends: EndsReader, gathered: Gathered) -> Iterator[Item]:
-    for run in gathered.runs():
-        yield from ((item, ends) for item in ends.take(run))
+    yield from ((item, ends) for item in ends.take(gathered.take()))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate, groupby
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,8 +72,6 @@ def over_chain(
     return counts[:-1], moments[:-1], counts[-1]
 
 
-FEW = 1024
-"""Segments of a connection below which a part's run is joined with the runs of the following parts."""
 _DENSE = 16
 """Maximum ratio of a span of a file to the payload bytes in it, up to which the span is read at once."""
 
@@ -175,30 +173,19 @@ class Gathered:
         self.count += len(run.rows)
         return len(run.rows)
 
-    def runs(self) -> Iterator[Run]:
-        """Yield and remove all segments. Consecutive small runs are joined."""
-        pending = self._runs
+    def take(self) -> Run:
+        """Return and remove all segments."""
+        before = 0
+        rows = [np.zeros(0, DESCRIPTOR)]
+        for run in self._runs:
+            moved = run.rows.copy()
+            moved["position"] -= before
+            rows.append(moved)
+            before += len(run.kept)
+        kept = b"".join(run.kept for run in self._runs)
         self._runs = []
         self.count = 0
-        for small, group in groupby(pending, key=lambda run: len(run.rows) < FEW):
-            if small:
-                yield joined(list(group))
-            else:
-                yield from group
-
-
-def joined(pieces: list[Run]) -> Run:
-    """Return a copy of several runs as one run."""
-    if len(pieces) == 1:
-        return pieces[0]
-    before = 0
-    moved = []
-    for run in pieces:
-        rows = run.rows.copy()
-        rows["position"] -= before
-        moved.append(rows)
-        before += len(run.kept)
-    return Run(np.concatenate(moved), b"".join(run.kept for run in pieces))
+        return Run(np.concatenate(rows), kept)
 
 
 def runs(found: Iterable[Described], files: Paths, origin: Origin) -> Iterator[Run]:

@@ -32,14 +32,8 @@ CATALOG = kwire.catalog()
 def shown(line, stream):
     document = line.to_json(records="decoded") | {"packet": line.seen.packet}  # over all files
     # A gap that nothing follows has the packet at which it was decided, of whichever connection that was.
-    for name in (
-        "frame",
-        "requestFrame",
-        "stream",
-        "capture",
-        "file",
-        *of_gap,
-    ):
+    of_gap = ("time", "packet") if line.kind == "gap" else ()
+    for name in ("frame", "requestFrame", "stream", "capture", "file", *of_gap):
         document.pop(name, None)
     return repr((stream, document))
 
