@@ -23,7 +23,7 @@ from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
 from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.framing import Cut
 from kwire_cli.source.kafka.pending import MAX_BYTES_UNHEARD, MAX_PENDING
-from kwire_cli.source.kafka.traffic import Lines
+from kwire_cli.source.kafka.traffic import Lines, Watch
 from kwire_cli.source.packets import packet_columns
 from kwire_cli.source.packets.descriptors import Run
 from kwire_cli.source.packets.model import NO_TIME, Start
@@ -156,7 +156,7 @@ class EndsReader:
         self._fewest = FEWEST if stretches else sys.maxsize
         self.streams = Streams()
         self.starts: dict[int, int] = {}
-        self.lines = Lines(layouts, port, names, self.streams.waiting_since, origin)
+        self.lines = Lines(Watch(layouts, port, names, origin), self.streams.waiting_since)
         self.lines.watch.on_ended = ended
         self.lines.count = after
         self._step = _STEP

@@ -8,6 +8,7 @@ missing bytes returns its lines late. The same classes continue a capture that a
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -103,7 +104,7 @@ def traffic(
     if names is None:
         names = Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
     origin = events.origin if isinstance(events, Capture) else ALONE
-    lines = Lines(Layouts(catalog), port, names, waiting_since, origin)
+    lines = Lines(Watch(Layouts(catalog), port, names, origin), waiting_since)
     ended: list[TcpConnection] = []
     if connections:
         lines.watch.on_ended = ended.append
@@ -132,6 +133,7 @@ def names_in(catalog: Catalog, events: Iterable[Event], *, port: int | None = No
 _place = attrgetter("place")
 
 
+@dataclass(eq=False, repr=False)
 class Lines:
     """Converts events to lines, numbered in the order in which their last bytes arrived. Connections that wait for
     missing bytes return lines late. The arguments are arguments of `traffic`.
@@ -142,18 +144,10 @@ class Lines:
 
     """
 
-    def __init__(
-        self,
-        layouts: Layouts,
-        port: int | None,
-        names: Names,
-        waiting_since: Callable[[], int | None],
-        origin: Origin = ALONE,
-    ) -> None:
-        self.watch = Watch(layouts, port, names, origin=origin)
-        self.count = 0
-        self.held: list[Captured] = []
-        self._waiting_since = waiting_since
+    watch: Watch
+    waiting_since: Callable[[], int | None]
+    count: int = 0
+    held: list[Captured] = field(default_factory=list)
 
     def take(self, events: list[Event]) -> list[Captured]:
         """Process events. Return the lines that are complete and in order."""
@@ -161,7 +155,7 @@ class Lines:
         if not events or not (lines or self.held):
             return []
         lines = sorted(self.held + lines, key=_place)
-        since = self._waiting_since()
+        since = self.waiting_since()
         ready = len(lines)
         if since is not None:
             ready = bisect_left(lines, max(since, events[-1].packet - LATEST), key=_place)
@@ -181,31 +175,29 @@ class Lines:
         return lines
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Stream:
     """An open connection with the addresses of both peers, and the place of the last line of each."""
 
-    __slots__ = ("connection", "places", "texts")
-
-    def __init__(self, connection: Connection, texts: tuple[str, str]) -> None:
-        self.connection = connection
-        self.texts = texts
-        self.places = [0, 0]
+    connection: Connection
+    texts: tuple[str, str]
+    places: list[int] = field(default_factory=lambda: [0, 0])
 
 
+@dataclass(eq=False, repr=False)
 class Watch:
-    """The open connections of a capture, and the names learnt so far."""
+    """The open connections of a capture, and the names learnt so far.
 
-    def __init__(
-        self, layouts: Layouts, port: int | None, names: Names, *, names_alone: bool = False, origin: Origin = ALONE
-    ) -> None:
-        self.layouts = layouts
-        self.port = port
-        self.names = names
-        self.origin = origin
-        self.connections: dict[int, Stream] = {}
-        self.on_ended: Callable[[TcpConnection], None] | None = None
-        """Receives each connection that has ended. A line of the connection may still be sorted."""
-        self._names_alone = names_alone
+    `on_ended` receives each connection that has ended. A line of the connection may still be sorted.
+    """
+
+    layouts: Layouts
+    port: int | None
+    names: Names
+    origin: Origin = ALONE
+    names_alone: bool = False
+    connections: dict[int, Stream] = field(default_factory=dict)
+    on_ended: Callable[[TcpConnection], None] | None = None
 
     def take(self, events: list[Event]) -> list[Captured]:
         """Return the lines that these events complete."""
@@ -284,7 +276,7 @@ class Watch:
             places[side] = line.place
         if seen.kind == "request":
             seen.line = line
-        if self._names_alone:
+        if self.names_alone:
             self.names.learn_names(line)
         elif seen.head:
             self.names.learn(line, texts[1 - connection.client] if connection.client is not None else line.dst)

@@ -8,6 +8,7 @@ have a meaning. Sequence numbers are the numbers on the wire, modulo 2^32.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.source.packets.model import MASK, Chunks, Counts, Data, Event, Fin, Gap, GapKind, Life
@@ -51,6 +52,7 @@ class Tag(NamedTuple):
 NO_COUNTS = Counts()
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Half:
     """One direction of a connection.
 
@@ -72,51 +74,26 @@ class Half:
 
     """
 
-    __slots__ = (
-        "acked",
-        "anchor",
-        "calm",
-        "connection",
-        "counts",
-        "direction",
-        "fin",
-        "fin_tag",
-        "finished",
-        "held",
-        "hint",
-        "isn",
-        "least",
-        "mark",
-        "next",
-        "peer",
-        "position",
-        "since",
-        "stray",
-        "unseen",
-    )
-
-    peer: Half
-    fin_tag: Tag
-
-    def __init__(self, connection: Connection, direction: int) -> None:
-        self.connection = connection
-        self.direction = direction
-        self.calm = False
-        self.next = UNKNOWN
-        self.anchor = UNKNOWN
-        self.position = _ORIGIN
-        self.isn = UNKNOWN
-        self.hint = UNKNOWN
-        self.least = UNKNOWN
-        self.unseen = False
-        self.acked = UNKNOWN
-        self.held = NOTHING
-        self.mark = UNKNOWN
-        self.fin = UNKNOWN
-        self.finished = False
-        self.counts = NO_COUNTS
-        self.since = 0
-        self.stray: Segment | None = None
+    connection: Connection
+    direction: int
+    peer: Half = field(init=False)
+    calm: bool = False
+    next: int = UNKNOWN
+    anchor: int = UNKNOWN
+    position: int = _ORIGIN
+    isn: int = UNKNOWN
+    hint: int = UNKNOWN
+    least: int = UNKNOWN
+    unseen: bool = False
+    acked: int = UNKNOWN
+    held: Chunks = NOTHING
+    mark: int = UNKNOWN
+    fin: int = UNKNOWN
+    fin_tag: Tag = field(init=False)
+    finished: bool = False
+    counts: Counts = NO_COUNTS
+    since: int = 0
+    stray: Segment | None = None
 
     def at(self, sequence: int) -> int:
         """Return the position of a sequence number."""
@@ -233,6 +210,7 @@ class Half:
         return self.acknowledged(hole) if hole != UNKNOWN else self.blocked()
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Connection:
     """A connection with its two directions.
 
@@ -251,39 +229,25 @@ class Connection:
 
     """
 
-    __slots__ = (
-        "began",
-        "closed",
-        "closed_by",
-        "due",
-        "ended",
-        "ends",
-        "first",
-        "last",
-        "number",
-        "packet",
-        "reset",
-        "reset_by",
-        "syns",
-    )
+    number: int
+    ends: bytes
+    first: Half = field(init=False)
+    closed: bool = False
+    reset: int = 0
+    reset_by: Half | None = None
+    due: int = 0
+    began: int | None = None
+    packet: int = 0
+    last: int = 0
+    syns: int = 0
+    closed_by: Half | None = None
+    ended: int | None = None
 
-    def __init__(self, number: int, ends: bytes) -> None:
-        self.number = number
-        self.ends = ends
+    def __post_init__(self) -> None:
         self.first = Half(self, 0)
         other = Half(self, 1)
         self.first.peer = other
         other.peer = self.first
-        self.closed = False
-        self.reset = 0
-        self.due = 0
-        self.reset_by: Half | None = None
-        self.began: int | None = None
-        self.ended: int | None = None
-        self.closed_by: Half | None = None
-        self.packet = 0
-        self.last = 0
-        self.syns = 0
 
     @property
     def halves(self) -> tuple[Half, Half]:
