@@ -73,7 +73,14 @@ _NO_BYTES = bytearray()
 
 
 class Framer:
-    """Cuts one direction of a connection into frames. Feed it bytes and losses in order. `owner` is the connection."""
+    """Cuts one direction of a connection into frames. Feed it bytes and losses in order. `owner` is the connection.
+
+    Attributes:
+        started: Whether the first bytes were not of another protocol.
+        early: The first bytes while they are too few to identify the protocol.
+        is_foreign: Whether the direction carries another protocol on a connection of Kafka.
+
+    """
 
     __slots__ = (
         "_lazy_search",
@@ -85,11 +92,17 @@ class Framer:
         "_time",
         "_wanted",
         "buffer",
+        "early",
+        "is_foreign",
+        "started",
         "synchronised",
     )
 
     def __init__(self, owner: Owner, side: int, *, synchronised: bool) -> None:
         self.buffer = _NO_BYTES
+        self.started = not synchronised
+        self.early: Cut | None = None
+        self.is_foreign = False
         self._owner = owner
         self._side = side
         self._lazy_search: Recogniser | None = None  # most connections need none
@@ -114,7 +127,7 @@ class Framer:
     @property
     def steady(self) -> bool:
         """Return whether the next bytes continue the frame in the buffer, or begin a frame."""
-        return self.synchronised and not self._rest
+        return self.started and self.synchronised and not self._rest
 
     def resume(self, rest: bytes, packet: int, time: int | None) -> None:
         """Continue after another reader. `rest` is the start of an incomplete frame."""
