@@ -290,9 +290,10 @@ class Connection:
 
 
 class Delivery:
-    """Delivers chunks as events. Methods append to `events`.
+    """Delivers chunks as events.
 
     Attributes:
+        events: The events that were not taken yet.
         held: The approximate memory of all waiting chunks.
         time: The time of the packet that is being processed.
         packet: The number of that packet.
@@ -300,6 +301,7 @@ class Delivery:
     """
 
     def __init__(self) -> None:
+        self.events: list[Event] = []
         self.counts: Counter[str] = Counter()
         self.held = 0
         self.time: int | None = None
@@ -351,15 +353,15 @@ class Delivery:
             first = half.held.starts[0] if half.held else half.at(half.fin)
             half.begin((half.anchor + first - half.position) & MASK)
 
-    def force(self, connection: Connection, half: Half, events: list[Event]) -> None:
+    def force(self, connection: Connection, half: Half) -> None:
         """Deliver the first chunk although bytes before it are missing."""
         self.start(half)
-        self.give_up(half, "limit", events)
+        self.give_up(half, "limit")
         if half.ready():
-            self.deliver_one(half, events)
-        self.deliver(connection, events)
+            self.deliver_one(half)
+        self.deliver(connection)
 
-    def give_up(self, half: Half, kind: GapKind, events: list[Event]) -> None:
+    def give_up(self, half: Half, kind: GapKind) -> None:
         """Turn the hole that blocks delivery, if any, into a gap."""
         end = half.hole()
         if end == UNKNOWN:
@@ -369,26 +371,26 @@ class Delivery:
         else:
             tag = half.fin_tag if half.fin != UNKNOWN else Tag(self.time, self.packet, 0)
         size = end - half.position
-        events.append(Gap(half.connection.number, half.direction, size, kind, tag.time, tag.packet))
+        self.events.append(Gap(half.connection.number, half.direction, size, kind, tag.time, tag.packet))
         if kind != "end":  # bytes that are missing at the end were not acknowledged
             half.counts = half.counts._replace(lost=half.counts.lost + size)
         half.advance(size)
 
-    def deliver(self, connection: Connection, events: list[Event]) -> None:
+    def deliver(self, connection: Connection) -> None:
         """Deliver the next bytes of both directions. Each waits for bytes of the other that it acknowledges."""
         moved = True
         while moved:
             moved = False
             for half in connection.halves:
                 while half.ready() and not half.blocked():
-                    self.deliver_one(half, events)
+                    self.deliver_one(half)
                     moved = True
                 if half.fin == half.next != UNKNOWN and not half.finished:
                     half.finished = True
                     moved = True
-                    events.append(Fin(connection.number, half.direction, half.fin_tag.time, half.fin_tag.packet))
+                    self.events.append(Fin(connection.number, half.direction, half.fin_tag.time, half.fin_tag.packet))
 
-    def deliver_one(self, half: Half, events: list[Event]) -> None:
+    def deliver_one(self, half: Half) -> None:
         """Deliver the first chunk. It must be next."""
         before = half.held.cost
         _, size, data, tag = half.held.pop()
@@ -396,24 +398,24 @@ class Delivery:
         if not half.held:
             half.held = NOTHING
         if data is None:
-            events.append(Gap(half.connection.number, half.direction, size, "cut", tag.time, tag.packet))
+            self.events.append(Gap(half.connection.number, half.direction, size, "cut", tag.time, tag.packet))
             half.counts = half.counts._replace(cut=half.counts.cut + size)
         else:
-            events.append(Data(half.connection.number, half.direction, data, tag.time, tag.packet))
+            self.events.append(Data(half.connection.number, half.direction, data, tag.time, tag.packet))
         half.advance(size)
 
-    def deliver_all(self, connection: Connection, events: list[Event]) -> None:
+    def deliver_all(self, connection: Connection) -> None:
         """Deliver everything that waits, with gaps for missing bytes."""
         for half in connection.halves:
             self.start(half)
         while True:
-            self.deliver(connection, events)
+            self.deliver(connection)
             holes = [half for half in connection.halves if half.hole() != UNKNOWN]
             if acked := [half for half in holes if half.acknowledged(half.hole())]:
-                self.give_up(acked[0], "lost", events)
+                self.give_up(acked[0], "lost")
             elif holes:
-                self.give_up(holes[0], "end", events)
+                self.give_up(holes[0], "end")
             elif blocked := [half for half in connection.halves if half.ready()]:
-                self.deliver_one(blocked[0], events)
+                self.deliver_one(blocked[0])
             else:
                 return
