@@ -68,6 +68,12 @@ CHOSEN = tuple(
 MASK = 0xFFFFFFFF
 
 
+def ports(segment):
+    """The ports that a segment was sent from and to."""
+    source, destination = endpoints(segment.ends)
+    return source.port, destination.port
+
+
 def packet_of(segment, number):
     """A packet on Ethernet that carries the segment; the bytes that it lacks were cut off by the capture."""
     source, destination = endpoints(segment.ends)

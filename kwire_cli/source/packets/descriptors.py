@@ -241,12 +241,19 @@ def size_of(piece: Described) -> int:
 
 
 def _merged(found: Iterable[Described], files: Paths) -> Iterator[tuple[int, Run]]:
-    held: list[tuple[int, Run]] = []
-    for piece in found:
-        ready, held = _until(held, piece.moment)
-        yield from ready
-        held.append((piece.chain, run_of(piece, files)))
-    yield from _until(held, None)[0]
+    """Yield the segments of several chains in one order, with the chain of each run."""
+    for group in in_turn(found, 0):
+        chains = [each.chain for each in group]
+        group_runs = [run_of(each, files) for each in group]
+        which = np.repeat(np.arange(len(group)), [len(run.rows) for run in group_runs])
+        rows = np.concatenate([run.rows for run in group_runs])
+        order = np.lexsort((rows["packet"], np.array(chains)[which], rows["moment"]))
+        which = which[order]
+        rows = rows[order]
+        cuts = (np.flatnonzero(np.diff(which)) + 1).tolist()
+        for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True):
+            number = int(which[start])
+            yield chains[number], Run(rows[start:stop].copy(), group_runs[number].kept)
 
 
 def run_of(each: Described, files: Paths = ()) -> Run:
@@ -289,29 +296,3 @@ def _payload(file: FileBytes | None, position: int, size: int) -> bytes:
         return bytes(file.read(position, position + size))
     except InputError:
         return b""
-
-
-def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[tuple[int, Run]], list[tuple[int, Run]]]:
-    """Return the segments before a moment in one order, and the others."""
-    before: list[tuple[int, Run]] = []
-    after: list[tuple[int, Run]] = []
-    for chain, run in held:
-        cut = len(run.rows) if moment is None else int(np.searchsorted(run.rows["moment"], moment))
-        if cut:
-            before.append((chain, Run(run.rows[:cut], run.kept)))
-        if cut < len(run.rows):
-            after.append((chain, Run(run.rows[cut:], run.kept)))
-    if not before:
-        return [], after
-    which = np.repeat(np.arange(len(before)), [len(run.rows) for _, run in before])
-    chains = np.array([number for number, _ in before])[which]
-    rows = np.concatenate([run.rows for _, run in before])
-    order = np.lexsort((rows["packet"], chains, rows["moment"]))
-    which = which[order]
-    rows = rows[order]
-    cuts = np.flatnonzero(np.diff(which)) + 1
-    out = []
-    for start, stop in zip([0, *cuts.tolist()], [*cuts.tolist(), len(rows)], strict=True):
-        chain, run = before[int(which[start])]
-        out.append((chain, Run(rows[start:stop].copy(), run.kept)))
-    return out, after

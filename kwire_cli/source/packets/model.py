@@ -96,16 +96,6 @@ class Segment(NamedTuple):
     payload: bytes
     missing: int = 0
 
-    @property
-    def source(self) -> Endpoint:
-        """The endpoint that sent the segment."""
-        return endpoints(self.ends)[0]
-
-    @property
-    def destination(self) -> Endpoint:
-        """The endpoint that the segment was sent to."""
-        return endpoints(self.ends)[1]
-
 
 def endpoints(ends: bytes) -> tuple[Endpoint, Endpoint]:
     """Return source and destination of a segment's `ends`."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from kit import traffic as make
-from kit.captures import packet_of, replays
+from kit.captures import packet_of, ports, replays
 
 import kwire_cli as kwire
 from kwire_cli.message.known_layout import Layouts
@@ -129,7 +129,7 @@ def test_captures_of_two_machines_are_merged_by_time(tmp_path):
     one.write_bytes(make.pcap_file(made))
     both = [tmp_path / "a.pcap", tmp_path / "b.pcap"]
     for side, path in enumerate(both):
-        ways = (segment.source.port > segment.destination.port for segment in segments)
+        ways = (ports(segment)[0] > ports(segment)[1] for segment in segments)
         path.write_bytes(make.pcap_file([each for each, way in zip(made, ways, strict=True) if way == side]))
     assert [len(point.chains) for point in points_of([str(path) for path in both], Naming())] == [2]
 
