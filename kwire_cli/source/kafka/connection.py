@@ -33,6 +33,7 @@ Rules:
 from __future__ import annotations
 
 import enum
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.python_source import MalformedError
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.message.known_layout import Layouts, Plain
     from kwire_cli.source.tls.clear import Clear
+    from kwire_cli.spec.catalog import Catalog
 
 MOST_WAITING = 64
 MOST_WAITING_BYTES = 1 << 20
@@ -94,6 +96,7 @@ def _is_authentication(head: RequestHead) -> bool:
     return head.api_key == SASL_AUTHENTICATE or (head.api_key == SASL_HANDSHAKE and head.version > 0)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Seen:
     """A request, response, SASL token, gap, or run of bytes of another protocol.
 
@@ -117,124 +120,75 @@ class Seen:
 
     """
 
-    __slots__ = (
-        "code",
-        "content",
-        "data",
-        "delayed",
-        "frame",
-        "given_up",
-        "head",
-        "in_flight",
-        "kind",
-        "line",
-        "missing",
-        "packet",
-        "plain",
-        "protocol",
-        "reason",
-        "request",
-        "side",
-        "size",
-        "time",
-    )  # fmt: skip
+    kind: str
+    side: int
+    cut: InitVar[Cut]
+    head: RequestHead | None = None
+    request: Seen | None = None
+    protocol: str | None = None
+    data: bytes = field(init=False)
+    packet: int = field(init=False)
+    time: int | None = field(init=False)
+    missing: int = field(init=False)
+    size: int = field(init=False)
+    code: str | None = field(init=False)
+    in_flight: int | None = None
+    delayed: bool = False
+    given_up: str | None = None
+    line: Any = None
+    plain: Plain | None = None
+    frame: Frame | None = None
+    content: tuple[str, ...] = ()
+    reason: str | None = None
 
-    def __init__(
-        self,
-        kind: str,
-        side: int,
-        cut: Cut,
-        *,
-        head: RequestHead | None = None,
-        request: Seen | None = None,
-        protocol: str | None = None,
-    ) -> None:
+    def __post_init__(self, cut: Cut) -> None:
         cut_kind, self.data, self.packet, self.time, self.missing = cut
-        self.kind = kind
-        self.side = side
-        self.protocol = protocol
-        self.head = head
-        self.request = request
         self.size = len(self.data) if cut_kind != "lost" else self.missing
         self.code = None if cut_kind == "frame" else _GAPS[cut_kind]
-        self.in_flight: int | None = None
-        self.delayed = False
-        self.given_up: str | None = None
-        self.line: Any = None
-        self.plain: Plain | None = None
-        self.frame: Frame | None = None
-        self.content: tuple[str, ...] = ()
-        self.reason: str | None = None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Connection:
     """One TCP connection.
 
-    Args:
+    Attributes:
         layouts: The layouts of frames.
         from_start: Whether the capture contains the connection from its first byte.
-        client: The peer that opened the connection, if a SYN or SYN-ACK was seen.
-        broker: The peer that is the broker, if that is certain.
+        client: The peer that is the client, if that is known. Without, `opener` opened the connection, if a SYN or
+            SYN-ACK was seen.
         key: Identifies the connection, also in other captures.
-
-    Attributes:
         software: The name and version of the client's software. `Names` sets it.
         delayed_until: The time of the last response that the broker may have held back on purpose, in nanoseconds.
 
     """
 
-    __slots__ = (
-        "_broker_responded",
-        "_clear",
-        "_doubtful",
-        "_foreign",
-        "_framers",
-        "_has_request",
-        "_headers",
-        "_sides",
-        "_waiting",
-        "catalog",
-        "client",
-        "delayed_until",
-        "from_start",
-        "key",
-        "layouts",
-        "pending",
-        "software",
-        "state",
-    )  # fmt: skip
+    layouts: Layouts
+    from_start: bool = True
+    client: int | None = None
+    opener: InitVar[int | None] = None
+    key: int = 0
+    catalog: Catalog = field(init=False)
+    state: State = State.OPENING
+    software: str | None = None
+    delayed_until: int | None = None
+    pending: Pending[Seen] = field(default_factory=Pending)
+    _headers: Headers = field(init=False)
+    _framers: tuple[Framer, ...] = field(init=False)
+    _sides: Sides | None = None
+    _doubtful: bool = False
+    _waiting: list[tuple[int, Cut]] | None = None
+    _has_request: bool = False
+    _broker_responded: bool = False
+    _foreign: Seen | None = None
+    _clear: Clear | None = None
 
-    def __init__(
-        self,
-        layouts: Layouts,
-        *,
-        from_start: bool = True,
-        client: int | None = None,
-        broker: int | None = None,
-        key: int = 0,
-    ) -> None:
-        self.layouts = layouts
-        self.catalog = layouts.catalog
-        self.key = key
+    def __post_init__(self, opener: int | None) -> None:
+        self.catalog = self.layouts.catalog
         self._headers = Headers(self.catalog)
-        self.state = State.OPENING
-        self.client: int | None = None if broker is None else 1 - broker
-        self.from_start = from_start
-        self._sides = Sides(self.catalog, client, from_start=from_start) if broker is None else None
-        self.software: str | None = None
-        self.delayed_until: int | None = None
-        self._doubtful = False
-        self._waiting: list[tuple[int, Cut]] | None = None
-        self._has_request = False
-        self.pending: Pending[Seen] = Pending()
-        self._framers: tuple[Framer, ...] = (
-            Framer(self, 0, synchronised=from_start),
-            Framer(self, 1, synchronised=from_start),
-        )
-        self._broker_responded = False
-        self._foreign: Seen | None = None
-        self._clear: Clear | None = None
-        if self.client is not None:
+        self._framers = Framer(self, 0, self.from_start), Framer(self, 1, self.from_start)
+        if self.client is None:
+            self._sides = Sides(self.catalog, opener, self.from_start)
+        else:
             self.state = State.KAFKA
 
     def feed(self, side: int, data: bytes | memoryview, packet: int, time: int | None) -> Iterable[Seen]:

@@ -217,10 +217,10 @@ class Watch:
     def _process_other(self, event: Event) -> list[Captured]:
         if isinstance(event, Start):
             ports = (event.source.port, event.destination.port)
-            broker = ports.index(self.port) if self.port in ports else None
+            client = 1 - ports.index(self.port) if self.port in ports else None
             texts = str(event.source), str(event.destination)
-            opened = 0 if event.opened else None
-            connection = Connection(self.layouts, from_start=event.opened, client=opened, broker=broker, key=event.key)
+            opener = 0 if event.opened else None
+            connection = Connection(self.layouts, event.opened, client, opener, event.key)
             self.connections[event.connection] = Stream(connection, texts)
         elif isinstance(event, Gap):
             stream = self.connections[event.connection]
