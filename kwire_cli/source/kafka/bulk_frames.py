@@ -222,12 +222,6 @@ class EndsReader:
             self.origin.forget(self.streams.waiting_since() or int(rows["packet"][stop - 1]))
             at = stop
 
-    def whole(self, runs: Iterable[Run], last: int) -> Iterator[Stretch | Captured]:
-        """Yield the frames of all segments between the endpoints. `last` is an argument of `close`."""
-        for run in runs:
-            yield from self.take(run)
-        yield from self.close(last)
-
     def close(self, last: int) -> Iterator[Stretch | Captured]:
         """Yield the remaining frames. `last` is the last packet of the capture."""
         yield from self._process([*self.streams.idle(last), *self.streams.close()])

@@ -258,7 +258,9 @@ def points_of(paths: Sequence[str], naming: Naming) -> list[Point]:
     groups: dict[str, list[str]] = defaultdict(list)
     for path in paths:
         groups[naming.key(path)].append(path)
-    several = [path for group in groups.values() if len(group) > 1 for path in group]
+    several: list[str] = []
+    for group in groups.values():
+        several += group if len(group) > 1 else []
     times = dict(zip(several, in_parallel(timed, several), strict=True))
     points: list[Point] = []
     for group in groups.values():

@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter, defaultdict
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -52,7 +53,7 @@ def at_once(path, size):
     for replay in replays_of(path, size):
         own = replay()
         reader = EndsReader(own.ends, LAYOUTS, None, Names(), own.origin, own.tls)
-        for found in reader.whole(own.runs, own.last):
+        for found in (*chain.from_iterable(map(reader.take, own.runs)), *reader.close(own.last)):
             for frames in found.frames if isinstance(found, Stretch) else ():
                 many += len(frames.which)
                 spent.frames(frames)
