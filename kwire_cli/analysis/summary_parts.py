@@ -94,7 +94,7 @@ class InputFacts(NamedTuple):
 def facts_of(opened: Opened) -> InputFacts:
     """Return the facts of an input after it was read."""
     if isinstance(opened, CaptureInput):
-        notices = tuple(notice.text for _, notice in opened.noted)
+        notices = tuple(notice.text for _, notice in opened.notices)
         return InputFacts(opened.label, opened.kind, max(len(opened.files), 1), opened.size or None, notices)
     name = opened.recognised.name
     size = sum(sizes([name])) if name is not None and is_file(name) else None

@@ -57,7 +57,9 @@ capture, *_cut_bytes were cut off packets, and *_shut_us is the time with a rece
 def connection_row(key: int, at: int, connection: TcpConnection) -> list[Any]:
     """Return a TCP connection as a row of CONNECTIONS."""
     life = connection.life
-    shut = [nanoseconds // 1000 for nanoseconds in life.shut]
+    counts: list[Any] = []
+    for name in ("size", "lost", "cut", "repeated", "again"):
+        counts += [getattr(side, name) for side in life.sides]
     return [
         key,
         at,
@@ -72,16 +74,12 @@ def connection_row(key: int, at: int, connection: TcpConnection) -> list[Any]:
         connection.outcome,
         life.syns,
         connection.is_unused,
-        *life.heard,
+        *(side.heard for side in life.sides),
         microseconds_of(life.first),
         microseconds_of(life.closed),
         connection.closed_by,
         life.reset,
         connection.reason,
-        *life.sizes,
-        *life.lost,
-        *life.cut,
-        *life.repeated,
-        *life.again,
-        *shut,
+        *counts,
+        *(side.shut // 1000 for side in life.sides),
     ]

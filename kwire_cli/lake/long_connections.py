@@ -18,7 +18,7 @@ from kwire_cli.lake.windows import PACK
 from kwire_cli.source.kafka.bulk_frames import Stretch
 from kwire_cli.source.kafka.kept import put_away
 from kwire_cli.source.packets.descriptors import Described, runs, size_of
-from kwire_cli.source.packets.model import NO_TIME, Merged
+from kwire_cli.source.packets.model import NO_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,11 +38,11 @@ def kept_row(
 ) -> Described:
     """Return a row with the state of a connection: the state of its reader, fetch sessions, origin and carrier."""
     reader = carrier.reader
-    told = reader.origin.told if isinstance(reader.origin, Merged) else None
     names = [each.name for each in fields(carrier) if each.name not in {"reader", "shows_secrets"}]
     carried = {name: getattr(carrier, name) for name in names}
-    carried["earlier"] = reader.origin.earlier
-    kept = pickle.dumps((put_away(reader), sessions, told, carried))
+    origin = reader.origin
+    places = {name: getattr(origin, name) for name in ("earlier", "merged", "forgotten")}
+    kept = pickle.dumps((put_away(reader), sessions, places, carried))
     return Described(point, ends, KEPT, 0, NO_TIME, int(is_over), b"", kept)
 
 
@@ -55,7 +55,7 @@ class Lengths:
 
     def at_once(self, origin: Origin) -> int:
         """Return the bytes of segments to take at once: segments of files that overlap are merged first."""
-        return min(self.own, self.piece) if isinstance(origin, Merged) else 0
+        return min(self.own, self.piece) if origin.is_merged else 0
 
 
 def lengths_of(window: Window, cores: int) -> Lengths | None:

@@ -48,7 +48,7 @@ from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.carried import Carrier, go_on
 from kwire_cli.source.kafka.kept import taken_up
 from kwire_cli.source.packets.descriptors import Described, in_turn, parted, runs, size_of
-from kwire_cli.source.packets.model import NO_TIME, Merged
+from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.source.tls.decryption import Decryption
 
 if TYPE_CHECKING:
@@ -160,16 +160,16 @@ def descriptors_in(job: Job, number: int) -> Iterator[Described]:
     if number >= job.window.packs:
         yield from map(descriptor, rows_in(batches_of(job.hidden, job.carried[number - job.window.packs])))
         return
-    plan = parts_of(job.window, job.hidden, number)
+    parts = parts_of(job.window, job.hidden, number)
     notices: list[Described] = []
 
     def add_notices(at: int, reader: PartReader) -> None:
         if reader.notices:
-            part = plan.parts[at]
+            part = parts[at]
             pickled = pickle.dumps(reader.notices)
             notices.append(Described(part.point, _NOTICES, part.chain, part.file, at, number, b"", pickled))
 
-    yield from describe_connection(enumerate(plan.parts), add_notices)
+    yield from describe_connection(enumerate(parts), add_notices)
     yield from notices
 
 
@@ -252,7 +252,7 @@ class _Owner:
         later: list[Described] = []
         if (upto := self._job.window.upto) is not None and self._goes_on:
             segments = self._before(upto, segments, later)
-        origin = origin_of(self._point, self._number, self._job.hidden)
+        origin = origin_of(self._point, self._job.hidden)
         names = self._tables.names  # this connection's names; names from other connections are resolved at the end
         reader, sessions, carrier = self._reader(ends, kept, origin)
         if (lengths := self._job.lengths) and self._number not in self._job.window.whole:
@@ -293,7 +293,7 @@ class _Owner:
 
     def _end(self, reader: EndsReader, carrier: Carrier) -> None:
         """Write the rows of a connection's end, and keep the state that later files need."""
-        last = self._point.last or getattr(reader.origin, "count", 0)
+        last = self._point.last or reader.origin.count
         state = carrier.state(last) if self._carries else None
         if state is None or not self._is_recent(carrier.latest):
             self._add(reader, reader.close(self._point.last))
@@ -321,11 +321,10 @@ class _Owner:
             return reader, {}, Carrier(reader, self._job.wanted.reading.show_secrets)
         if kept.chain == CARRIED:
             return self._continued(kept, self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls))
-        state, sessions, progress, carried = pickle.loads(kept.kept or b"")  # noqa: S301 - our own
+        state, sessions, places, carried = pickle.loads(kept.kept or b"")  # noqa: S301 - our own
         names.sessions |= {key: [*topics] for key, topics in sessions.items()}
-        origin.earlier |= carried.pop("earlier")
-        if isinstance(origin, Merged):
-            origin.go_on(*progress)
+        for name, value in places.items():
+            setattr(origin, name, value)
         reader = taken_up(state, catalog, names, origin, tls)
         return reader, sessions, Carrier(reader, self._job.wanted.reading.show_secrets, **carried)
 
@@ -364,7 +363,7 @@ class _Owner:
 
     def piece(self, kept: Described, segments: Iterable[Described]) -> None:
         """Write the rows of a piece of a connection. The owner of the connection has learnt the names in it."""
-        reader, _, _ = self._reader(kept.ends, kept, origin_of(self._point, self._number, self._job.hidden))
+        reader, _, _ = self._reader(kept.ends, kept, origin_of(self._point, self._job.hidden))
         for run in runs(segments, self._paths, reader.origin):
             self._add(reader, reader.take(run))
         learnt = self._tables.told(min(reader.starts.values(), default=0))

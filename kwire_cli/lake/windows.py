@@ -21,12 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire_cli.engine.arrow import batch_of
+from kwire_cli.errors import InputError
 from kwire_cli.lake.descriptors import OWNED_BYTES
 from kwire_cli.lake.hidden import one_array, put_table, table_of
 from kwire_cli.source.kafka.carried import FIRST
-from kwire_cli.source.packets.descriptors import Schedule, Scheduled, outlined, over_chain
-from kwire_cli.source.packets.model import NO_TIME, FileRow, origin_of_chains
-from kwire_cli.source.packets.parts import PART_SIZE, Part
+from kwire_cli.source.packets.descriptors import Scheduled, over_chain
+from kwire_cli.source.packets.model import NO_TIME, FileRow, Origin
+from kwire_cli.source.packets.parts import PART_SIZE, Part, outline
 from kwire_cli.source.packets.points import OVERLAP, Timed, points_of_group
 from kwire_cli.stores import location
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kwire_cli.source.files import Naming
-    from kwire_cli.source.packets.model import Origin
     from kwire_cli.source.packets.pcap import Secrets
     from kwire_cli.source.packets.points import Point, Sketch
     from kwire_cli.stores import Place
@@ -101,13 +101,14 @@ def outline_rows(files: Iterable[tuple[int, str]], size: int = PART_SIZE) -> Ite
         if len(rows) == AT_ONCE:
             yield batch_of(rows, OUTLINES)
             rows = []
-        outline = outlined(path, size)[1]
-        if isinstance(outline, str):
-            rows.append((number, None, None, None, outline, None, None))
+        try:
+            found = outline(path, size)
+        except InputError as error:
+            rows.append((number, None, None, None, error.reason, None, None))
             continue
-        parts = [_part_row(part) for part in outline.parts]
-        secrets = pickle.dumps(outline.secrets) if outline.secrets else None
-        rows.append((number, outline.packets, outline.first, outline.latest, None, secrets, parts))
+        parts = [_part_row(part) for part in found.parts]
+        secrets = pickle.dumps(found.secrets) if found.secrets else None
+        rows.append((number, found.packets, found.first, found.latest, None, secrets, parts))
     yield batch_of(rows, OUTLINES)
 
 
@@ -193,9 +194,10 @@ def planned(
     sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None,
     known: Mapping[str, int] = MappingProxyType({}),
 ) -> Plan:
-    """Return the plan of files with these outlines. The other arguments are those that `schedule` takes.
+    """Return the plan of files with these outlines.
 
-    `known` is the time of the last packet in the lake, for each capture point that continues.
+    `sketched` returns the sketches of files that overlap in time. `known` is the time of the last packet in the lake,
+    for each capture point that continues.
     """
     faulty = outlines.filter(pc.is_valid(outlines["fault"]))
     good = outlines.filter(pc.is_null(outlines["fault"])).combine_chunks()
@@ -417,7 +419,7 @@ class Opened(Sequence[str]):
         return self._paths[number].as_py()
 
 
-def origin_of(point: Planned, number: int, hidden: Place) -> Origin:
+def origin_of(point: Planned, hidden: Place) -> Origin:
     """Return the files that contain the packets of a capture point."""
     files = table_of(hidden, FILES_TABLE)
     before = one_array(files["before"]).to_numpy()
@@ -429,11 +431,11 @@ def origin_of(point: Planned, number: int, hidden: Place) -> Origin:
         )
         for each in point.chains
     ]
-    return origin_of_chains(rows, point.name, capture=point.name, several=True, index=number, first=point.first)
+    return Origin(rows, point.name, capture=point.name, several=True, first=point.first)
 
 
-def parts_of(window: Window, hidden: Place, pack: int) -> Schedule:
-    """Return a schedule of the parts that a task reads."""
+def parts_of(window: Window, hidden: Place, pack: int) -> list[Scheduled]:
+    """Return the parts that a task reads."""
     table = table_of(hidden, window.table)
     packs = one_array(table["pack"]).to_numpy()
     start, stop = np.searchsorted(packs, (pack, pack + 1)).tolist()
@@ -444,4 +446,4 @@ def parts_of(window: Window, hidden: Place, pack: int) -> Schedule:
         lead = tuple(zip(row["lead"][::2], row["lead"][1::2], strict=True))
         part = Part(path, row["start"], row["stop"], lead, row["packets"], row["moment"])
         found.append(Scheduled(part, row["file"], row["chain"], before, row["point"]))
-    return Schedule((), tuple(found), (), ())
+    return found

@@ -196,6 +196,7 @@ class Sanitizer:
 
         """
         writer: PcapWriter | PcapngWriter | None = None
+        places = array("Q")
         kinds = array("H")
         lengths = array("I")
         sizes = array("I")
@@ -203,26 +204,28 @@ class Sanitizer:
             tell()
             for packet in batch:
                 if writer is None:
-                    writer = PcapWriter(self._out, packet.link) if packets.format == "pcap" else PcapngWriter(self._out)
+                    write = self._out.append
+                    writer = PcapWriter(write, packet.link) if packets.format == "pcap" else PcapngWriter(write)
                 kinds.append(packet.link)
                 lengths.append(packet.wire_length & 0xFFFFFFFF)
                 sizes.append(len(packet.data))
-                self._packet(packet, writer)
+                places.append(self._packet(packet, writer))
         if writer is None:
-            writer = PcapngWriter(self._out)
+            PcapngWriter(self._out.append)
         self._take(self._streams.close())
         self._lines(self._watch.close())
         self._copy()
-        for place, kind, length, size in zip(writer.places, kinds, lengths, sizes, strict=True):
+        for place, kind, length, size in zip(places, kinds, lengths, sizes, strict=True):
             self._mend(place, kind, length, size)
-        return Summary(len(writer.places), self._count, dict(self._fields.counts), packets.notices)
+        return Summary(len(places), self._count, dict(self._fields.counts), packets.notices)
 
-    def _packet(self, packet: Packet, writer: PcapWriter | PcapngWriter) -> None:
+    def _packet(self, packet: Packet, writer: PcapWriter | PcapngWriter) -> int:
+        """Write a packet and take its segment. Return the place of its data."""
         rewritten = self._headers.rewrite(packet.link, packet.data, packet.wire_length)
         place = writer.add(packet._replace(data=bytes(rewritten.data)))
         segment = self._segments.segment(packet)
         if segment is None:
-            return
+            return place
         if rewritten.payload is None:
             self._fields.count("bytes in fragments", len(segment.payload))
             placed = Placed(segment.payload, -1, segment.ends, segment.sequence)
@@ -232,6 +235,7 @@ class Sanitizer:
         self._take(self._streams.feed(segment._replace(payload=cast("Any", placed))))
         if placed and self._delivered != placed.place >= 0:
             self._repeated.append((segment.ends, segment.sequence, placed.place, len(placed)))
+        return place
 
     def _take(self, events: Any) -> None:
         for event in events:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.errors import InputError, counted
 from kwire_cli.source.captures import Capture, PointFiles
 from kwire_cli.source.carriers import CarriedCapture
-from kwire_cli.source.growing import GrowingPackets
+from kwire_cli.source.growing import GrowingPieces
 from kwire_cli.source.kafka.traffic import traffic
 from kwire_cli.source.kinds import Kind, begins_as
 from kwire_cli.source.logs.files import files_in
@@ -27,10 +27,9 @@ from kwire_cli.stores import exists, is_file, is_folder, path_of, sizes
 from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from kwire_cli.source.kafka.captured import Captured, Names
-    from kwire_cli.source.kafka.traffic import TcpConnection
+    from kwire_cli.source.kafka.captured import Names
     from kwire_cli.source.kinds import Recognised
     from kwire_cli.source.packets.model import Notice
 
@@ -55,7 +54,7 @@ class CaptureInput(Opened):
             self.files = (source,)
         self.source = source
         self._noted = False
-        self.notices: list[tuple[str | None, Notice]] | None = None
+        self.other_notices: list[tuple[str | None, Notice]] | None = None
         """Notices with the names of their files, if another reader than `subjects` read the capture; else None."""
 
     @cached_property
@@ -66,10 +65,10 @@ class CaptureInput(Opened):
         if follow is None:
             capture = CarriedCapture if how.packets else Capture
             return capture(self.source, key_logs=how.key_logs)
-        packets = GrowingPackets(
+        pieces = GrowingPieces(
             self.source, wait=self.caller.idle, stop=follow.stop, opening=follow.opening, sleep=follow.sleep
         )
-        return Capture(packets, follow.limits, key_logs=how.key_logs)
+        return Capture(pieces, follow.limits, key_logs=how.key_logs)
 
     @property
     def name(self) -> str | None:
@@ -96,13 +95,9 @@ class CaptureInput(Opened):
         return "no whole packet in this capture" if self.capture.notices else "no packets: this capture is empty"
 
     @property
-    def noted(self) -> list[tuple[str | None, Notice]]:
-        """Notices about files whose reading ended early, with their names if the capture has several."""
-        return self.capture.noted if self.notices is None else self.notices
-
-    def anew(self) -> CaptureInput:
-        """Return a new input for the same source, to read it again."""
-        return CaptureInput(self.recognised, self.how, self.caller, self.source)
+    def notices(self) -> list[tuple[str | None, Notice]]:
+        """Notices about files whose reading ended early, with the names of the files."""
+        return self.capture.notices if self.other_notices is None else self.other_notices
 
     @property
     def size(self) -> int:
@@ -117,8 +112,6 @@ class CaptureInput(Opened):
         size = self.size
         lines = self.lines()
         capture = self.capture
-        if self.how.connections:
-            lines = self._with_connections()
         try:
             for line in lines:
                 yield line
@@ -131,28 +124,21 @@ class CaptureInput(Opened):
             self.caller.done()
         self.note_faults()
 
-    def _with_connections(self) -> Iterator[Any]:
-        """Yield the lines, and each TCP connection after its last line."""
-        ended: list[TcpConnection] = []
-        for line in self.lines(ended=ended.append):
-            if ended:
-                yield from ended
-                ended.clear()
-            yield line
-        yield from ended
-
-    def lines(
-        self, names: Names | None = None, ended: Callable[[TcpConnection], None] | None = None
-    ) -> Iterator[Captured]:
-        """Yield the lines without reports to the caller.
-
-        `names` are topic names that are known beforehand. `ended` is called with each TCP connection that has ended.
-        """
+    def lines(self, names: Names | None = None) -> Iterator[Any]:
+        """Yield the subjects without reports to the caller. `names` are topic names that are known beforehand."""
         capture = self.capture
         how = self.how
         again = partial(Capture, capture.again, key_logs=how.key_logs) if capture.again else None
-        since = _nothing_waits if how.follow else capture.waiting_since
-        lines = traffic(how.catalog, capture, port=how.port, waiting_since=since, again=again, names=names, ended=ended)
+        since = _nothing_waits if how.follow else capture.streams.waiting_since
+        lines = traffic(
+            how.catalog,
+            capture,
+            port=how.port,
+            waiting_since=since,
+            again=again,
+            names=names,
+            connections=how.connections,
+        )
         return capture.with_packets(lines) if isinstance(capture, CarriedCapture) else lines
 
     def note_faults(self) -> None:
@@ -162,7 +148,7 @@ class CaptureInput(Opened):
         self._noted = True
         capture = self.capture
         several = capture.origin.several
-        for file, notice in self.noted:
+        for file, notice in self.notices:
             at = f"after packet {notice.packet}, byte {notice.position}: {notice.text}"
             self.caller.note(f"{file if several and file else self.label}: {at}")
         if self.how.verbose and capture.summary:
@@ -188,10 +174,8 @@ class CapturePoints:
     def __init__(self, arguments: Sequence[str], how: Reading, caller: Caller) -> None:
         self.sources: dict[str, PointFiles] = {}
         self._taken: set[str] = set()
-        self._live = 0
         self.together = 0
         self.labelled = False
-        self._count = 0
         names = dict.fromkeys(arguments)
         files = [name for name in names if is_file(name)]
         paths = [path for path in files if begins_as(path) is Kind.CAPTURE]
@@ -200,13 +184,12 @@ class CapturePoints:
         if not paths or len(paths) + live < 2:
             return
         points = points_of(paths, how.naming)
-        self._count = len(points)
         self.together = len(paths) - len(points)
         self.labelled = True
         for note in apart_notes(point.name for point in points if point.apart):
             caller.note(note)
-        for index, point in enumerate(points):
-            point_files = PointFiles(point, others=len(points) + live > 1, several=len(paths) + live > 1, index=index)
+        for point in points:
+            point_files = PointFiles(point, others=len(points) + live > 1, several=len(paths) + live > 1)
             for path in point.files:
                 self.sources[str(path_of(path))] = point_files
 
@@ -224,10 +207,9 @@ class CapturePoints:
             return None if taken else point_files
         if not self.sources or isinstance(source, str):
             return source
-        self._live += 1
         name = recognised.label
         point = Point(name, ((Timed(name, NO_TIME, NO_TIME),),))
-        return PointFiles(point, others=True, several=True, index=self._count + self._live, live=source)
+        return PointFiles(point, others=True, several=True, live=source)
 
 
 def with_captures(arguments: Iterable[str], caller: Caller) -> Iterator[tuple[str, bool]]:

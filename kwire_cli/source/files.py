@@ -135,6 +135,9 @@ class Pieces:
     file that became shorter, was not read completely.
     """
 
+    ended = True
+    """Whether no bytes follow after the iteration."""
+
     def __init__(self, source: str | os.PathLike[str] | IO[bytes]) -> None:
         self.name = source_name(source)
         self.fault: str | None = None

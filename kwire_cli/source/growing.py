@@ -1,7 +1,7 @@
-"""The packets of a capture that grows, or of a pipe, as `tail -f` reads them.
+"""The bytes of a capture that grows, or of a pipe, as `tail -f` reads them.
 
-The end of a file is read repeatedly, because new bytes may follow. If no bytes come for a while, an empty batch makes
-the streams decide without further packets, so the last lines of a quiet connection are shown.
+The end of a file is read repeatedly, because new bytes may follow. If no bytes come for a while, the streams
+decide without further packets, so the last lines of a quiet connection are shown.
 """
 
 from __future__ import annotations
@@ -14,13 +14,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.files import GZIP, PIECE, ZSTD, source_name
-from kwire_cli.source.packets.files import CaptureReader
 from kwire_cli.stores import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from kwire_cli.source.packets.model import Packet
 
 POLL = 0.1
 """Seconds between two reads of a file that does not grow."""
@@ -28,12 +25,13 @@ QUIET = 0.5
 """Seconds without new bytes before an empty batch."""
 
 
-class GrowingPackets(CaptureReader):
-    """The packets of a file that grows, or of a pipe; iterate once over `batches`.
+class GrowingPieces:
+    """The bytes of a file that grows, or of a pipe, as they arrive; iterate once. None means that no bytes have
+    arrived for a while.
 
-    Reading ends if the writers of a pipe have closed it, if the structure of the file is lost, or if `stop` returns
-    true. `wait` is called before each wait for more bytes, and `sleep` waits if the source is a file. `opening` are the
-    first bytes of a pipe, if they were read before.
+    Reading ends if the writers of a pipe have closed it (`ended`), or if `stop` returns true. `wait` is called before
+    each wait for more bytes, and `sleep` waits if the source is a file. `opening` are the first bytes of a pipe, if
+    they were read before.
 
     Raises:
         InputError: The source cannot be opened or read.
@@ -42,6 +40,7 @@ class GrowingPackets(CaptureReader):
 
     passed = 0
     """The progress of a capture that grows is unknown."""
+    fault = None
 
     def __init__(
         self,
@@ -52,12 +51,12 @@ class GrowingPackets(CaptureReader):
         opening: bytes = b"",
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        super().__init__(source_name(source))
+        self.name = source_name(source)
+        self.ended = False
         self._wait = wait
         self._stop = stop
         self._sleep_for = sleep
         self._opening = opening
-        self._ended = False
         self._is_path = not hasattr(source, "read")
         try:
             self._file: IO[bytes] = path_of(source).open("rb", buffering=0) if self._is_path else source
@@ -67,26 +66,19 @@ class GrowingPackets(CaptureReader):
         self._descriptor = _descriptor(self._file)
         self._pipe = self._descriptor is None or not stat.S_ISREG(os.fstat(self._descriptor).st_mode)
 
-    def batches(self) -> Iterator[list[Packet]]:
-        """Yield packets as they arrive, and an empty batch if no bytes have arrived for a while."""
+    def __iter__(self) -> Iterator[bytes | None]:
+        first = b""
         for piece in self._pieces():
-            if piece is None:
-                yield []
-            elif packets := self._packets(piece):
-                yield packets
-            if self.stopped:
-                return
-        if self._ended:
-            self.close()
-
-    def _packets(self, piece: bytes) -> list[Packet]:
-        if self.format is None and piece.startswith((GZIP, ZSTD)):
-            text = "a packed file cannot be followed; unpack it into a pipe: gunzip -c or zstd -dc FILE | kwire decode"
-            raise InputError(f"{text} --follow -", file=self.name)
-        return self.feed(piece)
+            first = first or piece or b""
+            if first.startswith((GZIP, ZSTD)):
+                raise InputError(
+                    "a packed file cannot be followed; unpack it into a pipe: "
+                    "gunzip -c or zstd -dc FILE | kwire decode --follow -",
+                    file=self.name,
+                )
+            yield piece
 
     def _pieces(self) -> Iterator[bytes | None]:
-        """Yield bytes as they arrive, and None if no bytes have arrived for a while."""
         since: float | None = time.monotonic()
         if self._opening:
             yield self._opening
@@ -98,7 +90,7 @@ class GrowingPackets(CaptureReader):
                     yield piece
                     continue
                 if piece is not None and self._pipe:
-                    self._ended = True
+                    self.ended = True
                     return
                 if since is not None and time.monotonic() - since >= QUIET:
                     since = None

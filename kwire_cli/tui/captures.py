@@ -87,15 +87,13 @@ class Captures(Listing):
             if pace.is_due():
                 yield capture.passed / self._size
         self.notes = [
-            f"after packet {notice.packet}, byte {notice.position}: {notice.text}" for notice in capture.notices
+            f"after packet {notice.packet}, byte {notice.position}: {notice.text}" for _, notice in capture.notices
         ]
 
     def _add(self, line: Captured) -> None:
         seen = line.seen
         own = [getattr(seen, name) for name in OF_SEEN]
-        client = line.connection.client
-        broker = None if client is None else 1 - client
-        facts = [line.stream, line.src, line.dst, broker, line.connection.key, line.software]
+        facts = [line.stream, line.src, line.dst, line.connection.client, line.connection.key, line.software]
         text = json.dumps([own, facts, self._session_number(line.session)]).encode()
         self._file.seek(self._ends[-1])
         self._file.write(text)
@@ -131,7 +129,7 @@ class Captures(Listing):
         self._file.seek(start)
         own, facts, session = json.loads(self._file.read(self._facts_sizes[number]))
         data = self._file.read(self._ends[number + 1] - start - self._facts_sizes[number])
-        stream, src, dst, broker, key, software = facts
+        stream, src, dst, client, key, software = facts
         seen = Seen("", 0, Cut("frame", data, 0, None, 0))
         for name, value in zip(OF_SEEN, own, strict=True):
             setattr(seen, name, value)
@@ -142,7 +140,7 @@ class Captures(Listing):
         if seen.kind == "request":
             seen.head = request_head(data, SIZE_BYTES, len(data))
         self._find_layout(seen)
-        connection = Connection(self._layouts, broker=broker, key=key)
+        connection = Connection(self._layouts, client=client, key=key)
         line = Captured(seen, stream, src, dst, connection, self._names, self._origin)
         line.number = number + 1
         line.software = software

@@ -4,24 +4,30 @@ import io
 from collections import Counter, defaultdict
 from functools import cache
 from itertools import islice
+from tempfile import TemporaryDirectory
 
 import numpy as np
+import pyarrow as pa
 
 import kwire_cli
 from kit import logs as records, traffic as make
 from kit.commands import ROOT
 from kit.traffic import Wire
+from kwire_cli.lake.windows import OUTLINES, origin_of, outline_rows, parts_of, planned, windows
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.captures import BATCH, Capture
+from kwire_cli.source.files import Naming
 from kwire_cli.source.kafka.bulk_frames import EndsReader
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.source.packets.descriptors import Run
+from kwire_cli.source.packets.descriptors import Run, described, runs
 from kwire_cli.source.packets.model import ALONE, NO_TIME, Data, Foreign, Gap, Origin, Packet, Start, endpoints, turned
+from kwire_cli.source.packets.parts import PartReader
 from kwire_cli.source.packets.pcap import Secrets
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR
 from kwire_cli.source.packets.tcp import Streams
 from kwire_cli.source.tls.decryption import Decryption
+from kwire_cli.stores import path_of
 from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, FIN, SYN, TLS_KEY_LOG
 
 # Samples that differ in what they hold: what is true of them is true of the others, which show other incidents in the
@@ -60,6 +66,12 @@ CHOSEN = tuple(
 # Captures taken apart and written anew with packets lost, cut, repeated, overlapping, in another order.
 
 MASK = 0xFFFFFFFF
+
+
+def ports(segment):
+    """The ports that a segment was sent from and to."""
+    source, destination = endpoints(segment.ends)
+    return source.port, destination.port
 
 
 def packet_of(segment, number):
@@ -167,9 +179,6 @@ class Replay(Capture):
         self.streams = Streams()
         self.starts = {}
 
-    def waiting_since(self):
-        return self.streams.waiting_since()
-
     def batches(self):
         for taken in self._batches():
             events = self.tls.take(taken)
@@ -183,6 +192,36 @@ class Replay(Capture):
         while some := [*islice(segments, BATCH)]:
             yield [event for each in some for event in (*self.streams.idle(each.packet - 1), *self.streams.feed(each))]
         yield [*self.streams.idle(self.last), *self.streams.close()]
+
+
+def replays(paths, size, secrets=()):
+    """Return for each pair of ends in captures a function that makes a new `Replay`, from parts of about `size` bytes.
+
+    The descriptors of all parts of all files are sorted as tasks sort them.
+    """
+    listing = pa.table({"path": [str(path) for path in paths], "size": [path.stat().st_size for path in paths]})
+    outlines = pa.Table.from_batches([*outline_rows(enumerate(listing["path"].to_pylist()), size)], OUTLINES)
+    plan = planned(listing, outlines, Naming(), secrets)
+    with TemporaryDirectory() as folder:
+        hidden = path_of(folder)
+        parts = []
+        for window in windows(plan, hidden, range(len(plan.points))):
+            parts += [part for pack in range(window.packs) for part in parts_of(window, hidden, pack)]
+        files = plan.files["path"].to_pylist()
+        points = [(lambda point=point: origin_of(point, hidden), point.last) for point in plan.points]
+        rows = defaultdict(list)
+        for part in parts:
+            for each in described(part, PartReader(part.part)):
+                rows[each.point, each.ends].append(each)
+        for (point, ends), found in rows.items():
+            found.sort(key=lambda each: (each.moment, each.chain, each.packet))
+            make, last = points[point]
+
+            def replay(ends=ends, found=found, make=make, last=last):
+                origin = make()
+                return Replay(ends, runs(found, files, origin), last, secrets=plan.secrets, origin=origin)
+
+            yield replay
 
 
 # Frames and captures in which every text is one that a test chose.
@@ -305,7 +344,7 @@ def secrets():
     """The secrets blocks of the cases."""
     capture = Capture(str(CASES))
     list(capture)
-    return tuple(capture.secrets)
+    return tuple(capture.readers[0].secrets)
 
 
 @cache

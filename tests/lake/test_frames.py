@@ -72,7 +72,7 @@ def lines_of(path):
     keys = path.with_suffix(".keys")
     read = partial(Capture, path, key_logs=[str(keys)] if keys.exists() else [])
     capture = read()
-    for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since, again=read):
+    for line in traffic(CATALOG, capture, waiting_since=capture.streams.waiting_since, again=read):
         yield line.connection.key, line
 
 

@@ -13,7 +13,7 @@ from kit.lakes import Rotated, content, rows_of, run
 from kwire_cli.lake import delta
 from kwire_cli.lake.model import Reading
 from kwire_cli.source.packets.files import packets
-from kwire_cli.source.packets.writing import Growing, PcapWriter
+from kwire_cli.source.packets.writing import PcapWriter
 
 CAPTURES = ROOT / "samples" / "captures"
 SEGMENTS = ROOT / "samples" / "segments"
@@ -38,7 +38,7 @@ def cut(path, count, folder):
     whole = folder / "whole.pcap"
     for name, some in (*files, (whole, found)):
         with name.open("wb") as file:
-            out = PcapWriter(Growing(file.write), found[0].link)
+            out = PcapWriter(file.write, found[0].link)
             for packet in some:
                 out.add(packet)
     return [name for name, _ in files], whole

@@ -2,7 +2,9 @@
 
 import pytest
 from kit.calls import INCIDENTS, REAL, SAMPLES, SECOND, all_findings, codes, diagnosed, frames, rewritten, texts
+from kit.captures import ports
 
+from kwire_cli.source.packets.model import turned
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.structs.network import RST
 
@@ -28,7 +30,7 @@ def test_one_syn_at_the_end_of_a_capture_is_no_silence(tmp_path):
 
 def _until_second_try(there):
     segments = list(Segments()(there))
-    first = next(segment.packet for segment in segments if segment.destination.port == 29101)
+    first = next(segment.packet for segment in segments if ports(segment)[1] == 29101)
     return [packet for packet in there if packet.number <= first]
 
 
@@ -100,18 +102,14 @@ def test_a_reset_after_a_long_pause(tmp_path):
 
     def forgotten(there):
         segments = {segment.packet: segment for segment in Segments()(there)}
-        last = max(
-            number for number, segment in segments.items() if segment.payload and segment.destination.port == 29092
-        )
+        last = max(number for number, segment in segments.items() if segment.payload and ports(segment)[1] == 29092)
         stream = {segments[last].ends}
         kept = [packet for packet in there if packet.number < last]
         late = there[last - 1]._replace(time=there[last - 1].time + 400 * SECOND)
         answer = next(
             packet
             for packet in reversed(kept)
-            if packet.number in segments
-            and segments[packet.number].source == segments[last].destination
-            and segments[packet.number].destination == segments[last].source
+            if packet.number in segments and segments[packet.number].ends == turned(segments[last].ends)
         )
         data = bytearray(answer.data[: 14 + 20 + 20])
         data[14 + 2 : 14 + 4] = (40).to_bytes(2, "big")
@@ -148,8 +146,6 @@ def test_connections_that_are_closed_when_idle_are_no_storm(tmp_path):
 
 
 def _turned(segment):
-    from kwire_cli.source.packets.model import turned
-
     return turned(segment.ends)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from kit.calls import INCIDENTS, SAMPLES, all_findings, codes, diagnosed, rewritten
+from kit.captures import ports
 from kit.commands import json_of, slow
 
 from kwire_cli.source.packets.segments import Segments
@@ -30,9 +31,7 @@ def test_tls_of_a_broker_alone_is_no_alert(tmp_path):
     """One direction of a capture of TLS says nothing about the other."""
 
     def from_broker(there):
-        return [
-            packet for packet, segment in zip(there, Segments()(there), strict=True) if segment.source.port == 19195
-        ]
+        return [packet for packet, segment in zip(there, Segments()(there), strict=True) if ports(segment)[0] == 19195]
 
     made = rewritten(SAMPLES / "tls" / "broker.pcapng", tmp_path / "half.pcap", from_broker)
     assert codes(made, severity="warning") == ["ONE_SIDE_ONLY"]

@@ -19,9 +19,9 @@ from kwire_cli.structs.network import ZERO_WINDOW
 
 def test_a_consumer_that_is_stopped():
     lives = [one.life for one in traffic_of(INCIDENTS / "window.pcap") if is_connection(one)]
-    (shut,) = [life.shut for life in lives if any(life.shut)]
-    assert 3 * SECOND < shut[0] < 5 * SECOND
-    assert shut[1] == 0
+    (sides,) = [life.sides for life in lives if any(side.shut for side in life.sides)]
+    assert 3 * SECOND < sides[0].shut < 5 * SECOND
+    assert sides[1].shut == 0
 
 
 def test_a_reset_announces_no_window():
@@ -29,7 +29,7 @@ def test_a_reset_announces_no_window():
     for path in (INCIDENTS / "refused.pcap", INCIDENTS / "out-of-order.pcap"):
         lives = [one.life for one in traffic_of(path) if is_connection(one)]
         assert any(life.reset for life in lives)
-        assert not any(any(life.shut) for life in lives)
+        assert not any(side.shut for life in lives for side in life.sides)
     segments = list(Segments()(packets(str(INCIDENTS / "window.pcap"))))
     assert sum(bool(segment.flags & ZERO_WINDOW) for segment in segments) == 4
 

@@ -1,9 +1,10 @@
 import pytest
 from kit import traffic as make
+from kit.captures import ports
 
 from kwire_cli.sanitize.packets import Headers, internet_checksum, mend
 from kwire_cli.sanitize.replacing import Addresses, Replacement
-from kwire_cli.source.packets.model import Packet
+from kwire_cli.source.packets.model import Packet, endpoints
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.structs import network
 
@@ -31,8 +32,8 @@ def test_the_segment_is_the_same_between_other_addresses(data, link):
     assert len(made.data) == len(data)
     assert after.payload == bytes(len(make.HELLO))
     assert after[3:6] == before[3:6]
-    assert (after.source.port, after.destination.port) == (before.source.port, before.destination.port)
-    assert after.source.address != before.source.address
+    assert ports(after) == ports(before)
+    assert endpoints(after.ends)[0].address != endpoints(before.ends)[0].address
     start, stop = made.payload
     assert data[start:stop] == make.HELLO
     assert make.HELLO not in made.data

@@ -13,7 +13,7 @@ from kwire_cli.source.kafka.traffic import traffic
 
 def carried(path):
     capture = CarriedCapture(str(path), key_logs=[str(BROKER_KEYS)])
-    lines = traffic(Wire.catalog, capture, waiting_since=capture.waiting_since)
+    lines = traffic(Wire.catalog, capture, waiting_since=capture.streams.waiting_since)
     return list(capture.with_packets(lines))
 
 

@@ -29,7 +29,9 @@ LATER = "broker"
 def lines(file, key_logs=()):
     capture = Capture(str(file), key_logs=key_logs)
     again = partial(Capture, str(file), key_logs=key_logs)
-    return list(traffic(kwire_cli.catalog(), capture, waiting_since=capture.waiting_since, again=again, names=Names()))
+    return list(
+        traffic(kwire_cli.catalog(), capture, waiting_since=capture.streams.waiting_since, again=again, names=Names())
+    )
 
 
 def response_of(found, number):

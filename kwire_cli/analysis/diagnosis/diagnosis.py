@@ -82,7 +82,7 @@ class Diagnosis(TableFold):
     def end_input(self, opened: Opened) -> None:
         """Store the reasons why an input was not read completely."""
         if isinstance(opened, CaptureInput):
-            self._unread += [f"{opened.label}: {notice.text}" for _, notice in opened.noted]
+            self._unread += [f"{opened.label}: {notice.text}" for _, notice in opened.notices]
 
     def _findings_in_traffic(self) -> Iterator[Finding]:
         """Yield the findings of the rules in SQL, and run the queries of the other rules. Then close the tables."""

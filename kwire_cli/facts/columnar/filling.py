@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kwire_cli.engine.arrow import batch_of
+from kwire_cli.errors import InputError
 from kwire_cli.facts.batches import BATCHES, batches_in
 from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.columnar.arrays import ARROW_OF_DUCKDB
@@ -44,15 +46,15 @@ from kwire_cli.facts.set_fields import SET_FIELDS, set_field_rows
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.message.roles import RAW
 from kwire_cli.source.captures import PointFiles
-from kwire_cli.source.files import Pieces
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import Names
-from kwire_cli.source.packets.descriptors import outlined, schedule
-from kwire_cli.source.packets.files import MAGIC_SIZE, capture_format
-from kwire_cli.source.packets.model import InRow, origin_of_chains
+from kwire_cli.source.packets.descriptors import Scheduled, over_chain
+from kwire_cli.source.packets.model import FileRow, Origin
+from kwire_cli.source.packets.parts import outline
 from kwire_cli.source.tls.decryption import Decryption
 from kwire_cli.source.tls.stream import PROTOCOL
 from kwire_cli.spec.kafka import PRODUCE
+from kwire_cli.stores import location
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,8 +65,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.capture_inputs import CaptureInput
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.kafka.traffic import TcpConnection
-    from kwire_cli.source.packets.descriptors import Schedule, Scheduled
-    from kwire_cli.source.packets.model import Notice, Origin
+    from kwire_cli.source.packets.model import Notice
 
     Ints = npt.NDArray[np.int64]
 
@@ -108,34 +109,35 @@ def fill(tables: Tables, opened: CaptureInput) -> int:
         count = filling.fill()
     if not count:
         return 0
-    several = planned[1].several
-    opened.notices = [(file if several else None, notice) for file, notice in filling.notices]
+    opened.other_notices = [*filling.notices]
     opened.note_faults()
     return count
 
 
-def _planned(opened: CaptureInput) -> tuple[Schedule, InRow] | None:
+def _planned(opened: CaptureInput) -> tuple[list[Scheduled], Origin] | None:
     """Return the parts of a capture, and where its packets are.
 
     None for a pipe, a capture that grows, files that overlap in time, and secrets of TLS.
     """
     how = opened.how
     source = opened.source
-    if not opened.files or how.follow or how.packets or how.verbose or how.key_logs:
+    origin = source.origin if isinstance(source, PointFiles) else Origin()
+    if not opened.files or how.follow or how.packets or how.verbose or how.key_logs or origin.is_merged:
         return None
-    if any(capture_format(next(iter(Pieces(file)), b"")[:MAGIC_SIZE]) is None for file in opened.files):
+    try:
+        outlines = [outline(file) for file in opened.files]
+    except InputError:
         return None
-    plan = schedule(map(outlined, opened.files), naming=how.naming)
-    if plan.faults or plan.secrets or len(plan.points) != 1:
+    if any(each.secrets for each in outlines):
         return None
-    point = plan.points[0]
-    if isinstance(source, PointFiles):
-        name = source.point.name
-        capture = name if source.others else None
-        origin = origin_of_chains(point.chains, name, capture=capture, several=source.several, index=source.index)
-    else:
-        origin = origin_of_chains(point.chains, point.name, capture=None, several=False, index=0)
-    return (plan, origin) if isinstance(origin, InRow) else None
+    befores, moments, packets = over_chain([each.packets for each in outlines], [each.latest for each in outlines])
+    parts: list[Scheduled] = []
+    for number, file in enumerate(outlines):
+        for part in file.parts:
+            placed = replace(part, moment=max(part.moment, moments[number]))
+            parts.append(Scheduled(placed, number, 0, befores[number]))
+    origin.chains = [FileRow([*map(location, opened.files)], befores, packets)]
+    return parts, origin
 
 
 class _OneByOneError(Exception):
@@ -148,9 +150,11 @@ class Filling:
     `notices` are what ended the reading of parts early, with the path of the file.
     """
 
-    def __init__(self, tables: Tables, plan: Schedule, origin: InRow, opened: CaptureInput, folder: Path) -> None:
+    def __init__(
+        self, tables: Tables, parts: list[Scheduled], origin: Origin, opened: CaptureInput, folder: Path
+    ) -> None:
         self._tables = tables
-        self._plan = plan
+        self._parts = parts
         self._origin = origin
         self._opened = opened
         self._folder = folder
@@ -186,7 +190,7 @@ class Filling:
         """
         caller = self._opened.caller
         try:
-            for item, reader in point_items(self._plan, 0, self._reader, self._notice, self._origin):
+            for item, reader in point_items(self._parts, self._origin, self._reader, self._notice):
                 if isinstance(item, Stretch):
                     self._stretch(item)
                 else:
@@ -201,7 +205,7 @@ class Filling:
             caller.done()
         return self._finish()
 
-    def _reader(self, ends: bytes, origin: Origin) -> EndsReader:
+    def _reader(self, ends: bytes) -> EndsReader:
         after = self._owners << OWNER
         self._owners += 1
         port = self._opened.how.port
@@ -213,7 +217,7 @@ class Filling:
             self._add(CONNECTIONS_TABLE, connection_row(start, 0, connection._replace(stream=start))[2:])
 
         known = layouts(self._tables.catalog)
-        reader = EndsReader(ends, known, port, self._names, origin, tls, ended=ended, after=after)
+        reader = EndsReader(ends, known, port, self._names, self._origin, tls, ended=ended, after=after)
         return reader  # which `ended` asks where the connection began
 
     def _notice(self, part: Scheduled, notices: Sequence[Notice]) -> None:

@@ -42,7 +42,7 @@ from kwire_cli.facts.frame_values import (
     session_of,
 )
 from kwire_cli.source.kafka.group_names import IN_ARRAYS, groups_named, groups_of
-from kwire_cli.source.packets.model import NO_TIME, InRow
+from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.spec.kafka import FETCH
 
 if TYPE_CHECKING:
@@ -312,11 +312,12 @@ MANY_AT_A_TIME: dict[str, Callable[[Values, _Around], pa.Array]] = {
 
 def places_of(packets: Ints, origin: Origin) -> tuple[pa.Array, pa.Array]:
     """Return the files of packets, and the numbers of the packets in their files."""
-    if isinstance(origin, InRow):
-        befores = np.asarray(origin.row.befores, np.int64)
+    if not origin.is_merged:
+        (row,) = origin.chains
+        befores = np.asarray(row.befores, np.int64)
         at = np.maximum(np.searchsorted(befores, packets, side="left") - 1, 0)
         some, which = np.unique(at, return_inverse=True)
-        return words(which, [origin.row.files[number] for number in some.tolist()]), pa.array(packets - befores[at])
+        return words(which, [row.files[number] for number in some.tolist()]), pa.array(packets - befores[at])
     found = [origin.place(packet) for packet in packets.tolist()]
     return (
         pa.array([place.file for place in found], pa.string()).dictionary_encode(),

@@ -1,17 +1,14 @@
 """One pass over the files of a capture point: what each connection holds, many segments at a time.
 
-Files that follow each other are read in their order. Segments of a connection are gathered until there are enough of
-them to be read at once, because reading them by column pays only for many. Files that overlap in time are described
-first, and then read connection by connection.
+The files follow each other, and are read in their order. Segments of a connection are gathered until there are enough
+of them to be read at once, because reading them by column pays only for many.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from kwire_cli.source.packets.descriptors import Gathered, described, run_of, runs
-from kwire_cli.source.packets.model import Merged
+from kwire_cli.source.packets.descriptors import Gathered, described, run_of
 from kwire_cli.source.packets.parts import PartReader
 
 if TYPE_CHECKING:
@@ -19,11 +16,11 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.packets.descriptors import Described, Schedule, Scheduled
+    from kwire_cli.source.packets.descriptors import Scheduled
     from kwire_cli.source.packets.model import Notice, Origin
 
     Item = tuple[Stretch | Captured, EndsReader]
-    MakeReader = Callable[[bytes, Origin], EndsReader]
+    MakeReader = Callable[[bytes], EndsReader]
     TakeNotices = Callable[[Scheduled, Sequence[Notice]], None]
 
 ENOUGH = 4096
@@ -35,41 +32,22 @@ MOST_OVER = 4096
 
 
 def point_items(
-    plan: Schedule, number: int, make_reader: MakeReader, notice: TakeNotices, origin: Origin | None = None
+    parts: Sequence[Scheduled], origin: Origin, make_reader: MakeReader, notice: TakeNotices
 ) -> Iterator[Item]:
-    """Yield the items of the connections of a capture point, each with the reader of its two addresses.
+    """Yield the items of the connections in parts of files, each with the reader of its two addresses.
 
-    `number` is the index of the point in the plan. `origin` locates its packets; by default the plan does.
-    `make_reader` returns a reader for two addresses. `notice` receives the reasons for an early end of a part.
+    The files follow each other in time. `origin` locates their packets. `make_reader` returns a reader for two
+    addresses. `notice` receives the reasons for an early end of a part.
     """
-    parts = sorted(
-        (part for part in plan.parts if part.point == number),
-        key=lambda part: (part.chain, part.before, part.part.start),
-    )
-    origin = origin or plan.origin(number)
-    if isinstance(origin, Merged):
-        yield from _overlapping(plan, number, parts, make_reader, notice)
-    else:
-        yield from _in_row(plan, number, parts, origin, make_reader, notice)
-
-
-def _in_row(
-    plan: Schedule,
-    number: int,
-    parts: Sequence[Scheduled],
-    origin: Origin,
-    make_reader: MakeReader,
-    notice: TakeNotices,
-) -> Iterator[Item]:
     readers: dict[bytes, tuple[EndsReader, Gathered]] = {}
     held = 0
     for part in parts:
         reader = PartReader(part.part)
         for descriptor in described(part, reader, payloads=True):
             if descriptor.ends not in readers:
-                readers[descriptor.ends] = make_reader(descriptor.ends, origin), Gathered()
+                readers[descriptor.ends] = make_reader(descriptor.ends), Gathered()
             ends, gathered = readers[descriptor.ends]
-            held += gathered.add(run_of(descriptor, plan.files))
+            held += gathered.add(run_of(descriptor))
             if gathered.count >= ENOUGH:
                 held -= gathered.count
                 yield from _read_segments(ends, gathered)
@@ -79,10 +57,9 @@ def _in_row(
             for ends, gathered in readers.values():
                 yield from _read_segments(ends, gathered)
             yield from _close_finished(readers, part.before)
-    last = plan.points[number].last
     for ends, gathered in readers.values():
         yield from _read_segments(ends, gathered)
-        yield from ((item, ends) for item in ends.close(last))
+        yield from ((item, ends) for item in ends.close(origin.chains[0].packets))
 
 
 def _close_finished(readers: dict[bytes, tuple[EndsReader, Gathered]], packet: int) -> Iterator[Item]:
@@ -94,22 +71,4 @@ def _close_finished(readers: dict[bytes, tuple[EndsReader, Gathered]], packet: i
 
 
 def _read_segments(ends: EndsReader, gathered: Gathered) -> Iterator[Item]:
-    for run in gathered.runs():
-        yield from ((item, ends) for item in ends.take(run))
-
-
-def _overlapping(
-    plan: Schedule, number: int, parts: Sequence[Scheduled], make_reader: MakeReader, notice: TakeNotices
-) -> Iterator[Item]:
-    by_ends: dict[bytes, list[Described]] = defaultdict(list)
-    for part in parts:
-        reader = PartReader(part.part)
-        for descriptor in described(part, reader):
-            by_ends[descriptor.ends].append(descriptor)
-        notice(part, reader.notices)
-    for ends, descriptors in by_ends.items():
-        descriptors.sort(key=lambda each: (each.moment, each.chain, each.packet))
-        origin = plan.origin(number)
-        own = make_reader(ends, origin)
-        found = own.whole(runs(descriptors, plan.files, origin), plan.points[number].last)
-        yield from ((item, own) for item in found)
+    yield from ((item, ends) for item in ends.take(gathered.take()))

@@ -23,7 +23,7 @@ from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
 from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.framing import Cut
 from kwire_cli.source.kafka.pending import MAX_BYTES_UNHEARD, MAX_PENDING
-from kwire_cli.source.kafka.traffic import Lines, tell_ended
+from kwire_cli.source.kafka.traffic import Lines, Watch
 from kwire_cli.source.packets import packet_columns
 from kwire_cli.source.packets.descriptors import Run
 from kwire_cli.source.packets.model import NO_TIME, Start
@@ -156,10 +156,9 @@ class EndsReader:
         self._fewest = FEWEST if stretches else sys.maxsize
         self.streams = Streams()
         self.starts: dict[int, int] = {}
-        self.lines = Lines(layouts, port, names, self.streams.waiting_since, origin)
-        self.lines.watch.ended = [] if ended else None
+        self.lines = Lines(Watch(layouts, port, names, origin), self.streams.waiting_since)
+        self.lines.watch.on_ended = ended
         self.lines.count = after
-        self._ended = ended
         self._step = _STEP
 
     def forget_starts(self) -> None:
@@ -223,30 +222,17 @@ class EndsReader:
             self.origin.forget(self.streams.waiting_since() or int(rows["packet"][stop - 1]))
             at = stop
 
-    def whole(self, runs: Iterable[Run], last: int) -> Iterator[Stretch | Captured]:
-        """Yield the frames of all segments between the endpoints. `last` is an argument of `close`."""
-        for run in runs:
-            yield from self.take(run)
-        yield from self.close(last)
-
     def close(self, last: int) -> Iterator[Stretch | Captured]:
         """Yield the remaining frames. `last` is the last packet of the capture."""
         yield from self._process([*self.streams.idle(last), *self.streams.close()])
         yield from self.lines.close()
-        self._report_ended()
 
     def _process(self, events: list[Any]) -> list[Captured]:
         events = self.tls.take(events)
         for event in events:
             if type(event) is Start:
                 self.starts[event.connection] = self.origin.number(event.packet)
-        lines = self.lines.take(events)
-        self._report_ended()
-        return lines
-
-    def _report_ended(self) -> None:
-        if self._ended:
-            tell_ended(self.lines.watch, self._ended)
+        return self.lines.take(events)
 
     def _stretch(self, run: Run, half: Half, connection: Connection, state: Ints) -> Stretch:
         """Return the frames of segments that arrived in order, and update streams and connection as if they had been

@@ -33,7 +33,8 @@ Rules:
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import InitVar, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.message.encode import RequestHead
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.message.known_layout import Layouts, Plain
     from kwire_cli.source.tls.clear import Clear
+    from kwire_cli.spec.catalog import Catalog
 
 MOST_WAITING = 64
 MOST_WAITING_BYTES = 1 << 20
@@ -87,22 +89,6 @@ class State(enum.Enum):
     """Kafka from one peer, another protocol from the other, such as the alert of a TLS listener."""
 
 
-_SIDES = (1, 2)
-_NO_SIDE = 0
-_BOTH_SIDES = 3
-"""Sets of directions, as bits. A list for each connection would take more memory."""
-
-
-class _Early(NamedTuple):
-    """The first bytes of a direction while they are too few to identify the protocol. `packet` and `time` belong to the
-    last byte.
-    """
-
-    data: bytes
-    packet: int
-    time: int | None
-
-
 _GAPS = {"lost": "LOST", "skipped": "NOT_RECOGNISED"}
 
 
@@ -110,6 +96,7 @@ def _is_authentication(head: RequestHead) -> bool:
     return head.api_key == SASL_AUTHENTICATE or (head.api_key == SASL_HANDSHAKE and head.version > 0)
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Seen:
     """A request, response, SASL token, gap, or run of bytes of another protocol.
 
@@ -133,166 +120,107 @@ class Seen:
 
     """
 
-    __slots__ = (
-        "code",
-        "content",
-        "data",
-        "delayed",
-        "frame",
-        "given_up",
-        "head",
-        "in_flight",
-        "kind",
-        "line",
-        "missing",
-        "packet",
-        "plain",
-        "protocol",
-        "reason",
-        "request",
-        "side",
-        "size",
-        "time",
-    )  # fmt: skip
+    kind: str
+    side: int
+    cut: InitVar[Cut]
+    head: RequestHead | None = None
+    request: Seen | None = None
+    protocol: str | None = None
+    data: bytes = field(init=False)
+    packet: int = field(init=False)
+    time: int | None = field(init=False)
+    missing: int = field(init=False)
+    size: int = field(init=False)
+    code: str | None = field(init=False)
+    in_flight: int | None = None
+    delayed: bool = False
+    given_up: str | None = None
+    line: Any = None
+    plain: Plain | None = None
+    frame: Frame | None = None
+    content: tuple[str, ...] = ()
+    reason: str | None = None
 
-    def __init__(
-        self,
-        kind: str,
-        side: int,
-        cut: Cut,
-        *,
-        head: RequestHead | None = None,
-        request: Seen | None = None,
-        protocol: str | None = None,
-    ) -> None:
+    def __post_init__(self, cut: Cut) -> None:
         cut_kind, self.data, self.packet, self.time, self.missing = cut
-        self.kind = kind
-        self.side = side
-        self.protocol = protocol
-        self.head = head
-        self.request = request
         self.size = len(self.data) if cut_kind != "lost" else self.missing
         self.code = None if cut_kind == "frame" else _GAPS[cut_kind]
-        self.in_flight: int | None = None
-        self.delayed = False
-        self.given_up: str | None = None
-        self.line: Any = None
-        self.plain: Plain | None = None
-        self.frame: Frame | None = None
-        self.content: tuple[str, ...] = ()
-        self.reason: str | None = None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Connection:
     """One TCP connection.
 
-    Args:
+    Attributes:
         layouts: The layouts of frames.
         from_start: Whether the capture contains the connection from its first byte.
-        client: The peer that opened the connection, if a SYN or SYN-ACK was seen.
-        broker: The peer that is the broker, if that is certain.
+        client: The peer that is the client, if that is known. Without, `opener` opened the connection, if a SYN or
+            SYN-ACK was seen.
         key: Identifies the connection, also in other captures.
-
-    Attributes:
         software: The name and version of the client's software. `Names` sets it.
         delayed_until: The time of the last response that the broker may have held back on purpose, in nanoseconds.
 
     """
 
-    __slots__ = (
-        "_broker_responded",
-        "_clear",
-        "_doubtful",
-        "_early",
-        "_foreign",
-        "_foreign_sides",
-        "_framers",
-        "_has_request",
-        "_headers",
-        "_sides",
-        "_started_sides",
-        "_waiting",
-        "catalog",
-        "client",
-        "delayed_until",
-        "from_start",
-        "key",
-        "layouts",
-        "pending",
-        "software",
-        "state",
-    )  # fmt: skip
+    layouts: Layouts
+    from_start: bool = True
+    client: int | None = None
+    opener: InitVar[int | None] = None
+    key: int = 0
+    catalog: Catalog = field(init=False)
+    state: State = State.OPENING
+    software: str | None = None
+    delayed_until: int | None = None
+    pending: Pending[Seen] = field(default_factory=Pending)
+    _headers: Headers = field(init=False)
+    _framers: tuple[Framer, ...] = field(init=False)
+    _sides: Sides | None = None
+    _doubtful: bool = False
+    _waiting: list[tuple[int, Cut]] | None = None
+    _has_request: bool = False
+    _broker_responded: bool = False
+    _foreign: Seen | None = None
+    _clear: Clear | None = None
 
-    def __init__(
-        self,
-        layouts: Layouts,
-        *,
-        from_start: bool = True,
-        client: int | None = None,
-        broker: int | None = None,
-        key: int = 0,
-    ) -> None:
-        self.layouts = layouts
-        self.catalog = layouts.catalog
-        self.key = key
+    def __post_init__(self, opener: int | None) -> None:
+        self.catalog = self.layouts.catalog
         self._headers = Headers(self.catalog)
-        self.state = State.OPENING
-        self.client: int | None = None if broker is None else 1 - broker
-        self.from_start = from_start
-        self._sides = Sides(self.catalog, client, from_start=from_start) if broker is None else None
-        self.software: str | None = None
-        self.delayed_until: int | None = None
-        self._doubtful = False
-        self._started_sides = _NO_SIDE if from_start else _BOTH_SIDES
-        self._early: dict[int, _Early] | None = None
-        self._waiting: list[tuple[int, Cut]] | None = None
-        self._has_request = False
-        self.pending: Pending[Seen] = Pending()
-        self._framers: tuple[Framer, ...] = (
-            Framer(self, 0, synchronised=from_start),
-            Framer(self, 1, synchronised=from_start),
-        )
-        self._broker_responded = False
-        self._foreign: Seen | None = None
-        self._clear: Clear | None = None
-        self._foreign_sides = _NO_SIDE  # directions with another protocol on a Kafka connection
-        if self.client is not None:
+        self._framers = Framer(self, 0, self.from_start), Framer(self, 1, self.from_start)
+        if self.client is None:
+            self._sides = Sides(self.catalog, opener, self.from_start)
+        else:
             self.state = State.KAFKA
 
     def feed(self, side: int, data: bytes | memoryview, packet: int, time: int | None) -> Iterable[Seen]:
         """Return the events that are complete with these bytes from `side`."""
-        if self.state is State.KAFKA and self._started_sides & _SIDES[side]:
-            cuts = self._framers[side].feed(data, packet, time)
+        framer = self._framers[side]
+        if self.state is State.KAFKA and framer.started:
+            cuts = framer.feed(data, packet, time)
             if len(cuts) == 1:  # the usual case
                 return (self._to_event(side, cuts[0]),)
             return [self._to_event(side, cut) for cut in cuts] if cuts else ()
         return self._feed(side, data, packet, time)
 
     def _feed(self, side: int, data: bytes | memoryview, packet: int, time: int | None) -> Iterator[Seen]:
-        if self.state is State.FOREIGN or self._foreign_sides & _SIDES[side]:
+        framer = self._framers[side]
+        if self.state is State.FOREIGN or framer.is_foreign:
             yield from self._add_foreign(side, bytes(data), packet, time)
             return
         yield from self._flush_foreign()
-        if not self._started_sides & _SIDES[side]:
-            before = self._pop_early(side)
-            early = (before.data if before else b"") + data
-            if undecided(early):
-                self._keep_early(side, _Early(early, packet, time))
-                return
-            yield from self._begin(side, early, packet, time)
+        if framer.started:
+            yield from self._cuts(side, framer.feed(data, packet, time))
             return
-        yield from self._cuts(side, self._framers[side].feed(data, packet, time))
+        early = (framer.early.data if framer.early else b"") + data
+        framer.early = None
+        if undecided(early):
+            framer.early = Cut("skipped", early, packet, time)
+        else:
+            yield from self._begin(side, early, packet, time)
 
     @property
     def steady(self) -> bool:
         """Return whether only requests and responses can follow, and both peers are certain."""
-        certain = (
-            self.state is State.KAFKA
-            and self._started_sides == _BOTH_SIDES
-            and not self._doubtful
-            and self._has_request
-            and self._broker_responded
-        )
+        certain = self.state is State.KAFKA and not self._doubtful and self._has_request and self._broker_responded
         return certain and all(framer.steady for framer in self._framers) and self.pending.all_known
 
     @property
@@ -334,7 +262,7 @@ class Connection:
 
     def lose(self, side: int, count: int, packet: int, time: int | None) -> Iterator[Seen]:
         """Yield the events that the loss of the next `count` bytes from `side` completes."""
-        if self.state is State.FOREIGN or self._foreign_sides & _SIDES[side]:
+        if self.state is State.FOREIGN or self._framers[side].is_foreign:
             yield from self._flush_foreign()
             self._clear = None
             yield Seen("gap", side, Cut("lost", b"", packet, time, count))
@@ -357,15 +285,16 @@ class Connection:
     def _begin(self, side: int, data: bytes, packet: int, time: int | None) -> Iterator[Seen]:
         """Yield the events of the first bytes of a direction: Kafka, another protocol, or a PROXY header before one."""
         opening = beginning(data)
+        framer = self._framers[side]
         if opening and opening.prefix:
             rest = data[opening.prefix :]
             yield Seen("not-kafka", side, Cut("frame", data[: opening.prefix], packet, time), protocol=opening.protocol)
             if rest and not undecided(rest):
                 yield from self._begin(side, rest, packet, time)
             elif rest:
-                self._keep_early(side, _Early(rest, packet, time))
+                framer.early = Cut("skipped", rest, packet, time)
             return
-        self._started_sides |= _SIDES[side]
+        framer.started = True
         if opening and self.state is State.OPENING:
             self.state = State.FOREIGN
             for waiting_side, cut in self._waiting or ():
@@ -374,26 +303,20 @@ class Connection:
             yield from self._add_foreign(side, data, packet, time, opening.protocol)
             return
         if opening:
-            self._foreign_sides |= _SIDES[side]
-            self._started_sides &= ~_SIDES[side]
+            framer.is_foreign = True
+            framer.started = False
             if self.state is State.KAFKA:
                 self.state = State.MIXED
             yield from self._add_foreign(side, data, packet, time, opening.protocol)
             return
-        yield from self._cuts(side, self._framers[side].feed(data, packet, time))
-
-    def _keep_early(self, side: int, early: _Early) -> None:
-        if self._early is None:
-            self._early = {}
-        self._early[side] = early
-
-    def _pop_early(self, side: int) -> _Early | None:
-        return self._early.pop(side, None) if self._early else None
+        yield from self._cuts(side, framer.feed(data, packet, time))
 
     def _force_begin(self, side: int) -> Iterator[Seen]:
-        self._started_sides |= _SIDES[side]
-        if early := self._pop_early(side):
-            yield from self._cuts(side, self._framers[side].feed(*early))
+        framer = self._framers[side]
+        framer.started = True
+        if early := framer.early:
+            framer.early = None
+            yield from self._cuts(side, framer.feed(early.data, early.packet, early.time))
 
     def _add_foreign(
         self, side: int, data: bytes, packet: int, time: int | None, protocol: str | None = None

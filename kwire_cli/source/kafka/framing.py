@@ -25,6 +25,7 @@ A frame is a size prefix (int32, 0 to MAX_SIZE) and that many bytes (org.apache.
 from __future__ import annotations
 
 from base64 import b64decode
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.message.encode import RequestHead, correlation_id, heads
@@ -72,33 +73,34 @@ _NO_BYTES = bytearray()
 """The buffer of a direction without an incomplete frame. All such directions share it, so it must stay empty."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Framer:
-    """Cuts one direction of a connection into frames. Feed it bytes and losses in order. `owner` is the connection."""
+    """Cuts one direction of a connection into frames. Feed it bytes and losses in order. `owner` is the connection.
 
-    __slots__ = (
-        "_lazy_search",
-        "_owner",
-        "_packet",
-        "_rest",
-        "_side",
-        "_sure",
-        "_time",
-        "_wanted",
-        "buffer",
-        "synchronised",
-    )
+    Attributes:
+        started: Whether the first bytes were not of another protocol.
+        early: The first bytes while they are too few to identify the protocol.
+        is_foreign: Whether the direction carries another protocol on a connection of Kafka.
 
-    def __init__(self, owner: Owner, side: int, *, synchronised: bool) -> None:
-        self.buffer = _NO_BYTES
-        self._owner = owner
-        self._side = side
-        self._lazy_search: Recogniser | None = None  # most connections need none
-        self.synchronised = synchronised
-        self._sure = synchronised  # framing was never lost
-        self._rest = 0  # bytes of a truncated frame that follow the lost bytes
-        self._wanted = 0  # size of the first frame in the buffer; 0 if unknown
-        self._packet = 0  # packet and time of the last bytes in the buffer
-        self._time: int | None = None
+    """
+
+    _owner: Owner
+    _side: int
+    synchronised: bool
+    buffer: bytearray = field(default_factory=lambda: _NO_BYTES)
+    started: bool = field(init=False)
+    early: Cut | None = None
+    is_foreign: bool = False
+    _lazy_search: Recogniser | None = None  # most connections need none
+    _sure: bool = field(init=False)  # framing was never lost
+    _rest: int = 0  # bytes of a truncated frame that follow the lost bytes
+    _wanted: int = 0  # size of the first frame in the buffer; 0 if unknown
+    _packet: int = 0  # packet and time of the last bytes in the buffer
+    _time: int | None = None
+
+    def __post_init__(self) -> None:
+        self.started = not self.synchronised
+        self._sure = self.synchronised
 
     @property
     def _search(self) -> Recogniser:
@@ -114,7 +116,7 @@ class Framer:
     @property
     def steady(self) -> bool:
         """Return whether the next bytes continue the frame in the buffer, or begin a frame."""
-        return self.synchronised and not self._rest
+        return self.started and self.synchronised and not self._rest
 
     def resume(self, rest: bytes, packet: int, time: int | None) -> None:
         """Continue after another reader. `rest` is the start of an incomplete frame."""
@@ -273,6 +275,7 @@ class Framer:
 GSSAPI_TAG = 0x60
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Sides:
     """Collects evidence from the frames of both directions for which peer is the client.
 
@@ -280,17 +283,14 @@ class Sides:
     frames. `sure` is true if the client is certain.
     """
 
-    __slots__ = ("_against", "_catalog", "_for", "_from_start", "_opener", "_request_ids", "_surely", "sure")
-
-    def __init__(self, catalog: Catalog, opener: int | None, *, from_start: bool) -> None:
-        self._catalog = catalog
-        self._opener = opener
-        self._from_start = from_start
-        self._for = [0, 0]
-        self._against = [0, 0]
-        self._surely = [False, False]
-        self._request_ids: set[tuple[int, int | None]] = set()
-        self.sure = False
+    _catalog: Catalog
+    _opener: int | None
+    _from_start: bool
+    _for: list[int] = field(default_factory=lambda: [0, 0])
+    _against: list[int] = field(default_factory=lambda: [0, 0])
+    _surely: list[bool] = field(default_factory=lambda: [False, False])
+    _request_ids: set[tuple[int, int | None]] = field(default_factory=set)
+    sure: bool = False
 
     def hear(self, side: int, cut: Cut) -> int | None:
         """Add a frame of a peer. Return the client if it is now known."""

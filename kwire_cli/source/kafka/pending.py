@@ -8,7 +8,8 @@ guessed. The cost of a response does not depend on the number of pending request
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict, deque
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ MAX_BYTES = 64 << 20
 MAX_BYTES_UNHEARD = 1 << 20
 """Maximum size of all pending requests while the broker has sent no bytes."""
 MAX_REMEMBERED = 1 << 16
-"""Size of a generation of requests that were given up. The latest two generations are remembered."""
+"""Maximum number of requests that were given up. The oldest are dropped."""
 
 LIMIT = "limit"
 UNANSWERED = "unanswered"
@@ -48,17 +49,14 @@ class GivenUp(NamedTuple):
     why: str
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Pending(Generic[R]):
     """The pending requests, and the requests that were given up."""
 
-    __slots__ = ("_bytes", "_given_up", "_given_up_before", "_ids", "_requests")
-
-    def __init__(self) -> None:
-        self._requests: deque[R] | None = None
-        self._bytes = 0
-        self._ids: dict[int | None, int] | None = None
-        self._given_up: dict[int, GivenUp] | None = None
-        self._given_up_before: dict[int, GivenUp] | None = None
+    _requests: deque[R] | None = None
+    _bytes: int = 0
+    _ids: dict[int | None, int] | None = None
+    _given_up: OrderedDict[int, GivenUp] | None = None
 
     def __len__(self) -> int:
         return len(self._requests) if self._requests else 0
@@ -107,8 +105,7 @@ class Pending(Generic[R]):
         """Return the request with this id that was given up, or None if no such request is remembered."""
         if correlation_id is None or self._given_up is None:
             return None
-        before = self._given_up_before.pop(correlation_id, None) if self._given_up_before else None
-        return self._given_up.pop(correlation_id, before)
+        return self._given_up.pop(correlation_id, None)
 
     def clear(self) -> None:
         """Drop all pending requests."""
@@ -121,7 +118,6 @@ class Pending(Generic[R]):
         while self._requests:
             self._forget(self._next(), UNANSWERED)
         self._given_up = None
-        self._given_up_before = None
 
     def _next(self) -> R:
         assert self._requests and self._ids  # noqa: S101, PT018 - for the type checker
@@ -140,7 +136,9 @@ class Pending(Generic[R]):
         (request if request.line is None else request.line.seen).given_up = why
         request.line = None  # avoids a reference cycle
         if request.head:
-            if self._given_up is None or len(self._given_up) >= MAX_REMEMBERED:
-                self._given_up_before = self._given_up
-                self._given_up = {}
+            if self._given_up is None:
+                self._given_up = OrderedDict()
             self._given_up[request.head.correlation_id] = GivenUp(request.head, why)
+            self._given_up.move_to_end(request.head.correlation_id)
+            if len(self._given_up) > MAX_REMEMBERED:
+                self._given_up.popitem(last=False)

@@ -8,8 +8,9 @@ missing bytes returns its lines late. The same classes continue a capture that a
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.captures import Capture
@@ -32,7 +33,7 @@ class TcpConnection(NamedTuple):
         client: The address of the client. If neither the opening nor a frame shows which peer is the client, this is
             the peer that was seen first.
         opened: Whether the opening was captured.
-        life: The history of the connection. Its pairs have values of client and broker.
+        life: The history of the connection. Its sides are client and broker.
         file: The file with the first packet.
         packet: The number of the first packet in that file.
         spoke: Whether the connection has a line.
@@ -54,7 +55,7 @@ class TcpConnection(NamedTuple):
     @property
     def is_unused(self) -> bool:
         """Whether no data was sent: it was refused, only opened, or only its end was captured."""
-        return not any(self.life.sizes) if self.opened else not self.spoke
+        return not any(side.size for side in self.life.sides) if self.opened else not self.spoke
 
     @property
     def closed_by(self) -> str | None:
@@ -67,10 +68,10 @@ class TcpConnection(NamedTuple):
 
         A client that sends payload received a SYN-ACK, even if the capture lacks it.
         """
-        life = self.life
-        if not self.opened or life.heard[1] or life.sizes[0]:
+        client, broker = self.life.sides
+        if not self.opened or broker.heard or client.size:
             return "accepted"
-        return "refused" if life.reset and self.closed_by == "broker" else "silent"
+        return "refused" if self.life.reset and self.closed_by == "broker" else "silent"
 
 
 LATEST = 256
@@ -85,9 +86,9 @@ def traffic(
     waiting_since: Callable[[], int | None] = lambda: None,
     again: Callable[[], Iterable[Event]] | None = None,
     names: Names | None = None,
-    ended: Callable[[TcpConnection], None] | None = None,
-) -> Iterator[Captured]:
-    """Yield the lines of a capture in the order in which their last bytes arrived.
+    connections: bool = False,
+) -> Iterator[Any]:
+    """Yield the lines of a capture (`Captured`) in the order in which their last bytes arrived.
 
     Args:
         catalog: The message definitions.
@@ -97,29 +98,23 @@ def traffic(
         again: Returns the events once more from the start, if the capture can be read twice. Topic ids can then be
             named by messages that follow them.
         names: Names that are known beforehand. They replace the second reading.
-        ended: Is called with each TCP connection that has ended, after its last line.
+        connections: Whether each connection that has ended (`TcpConnection`) follows its last line.
 
     """
     if names is None:
         names = Names(ahead=(lambda: names_in(catalog, again(), port=port)) if again else None)
     origin = events.origin if isinstance(events, Capture) else ALONE
-    lines = Lines(Layouts(catalog), port, names, waiting_since, origin)
-    lines.watch.ended = [] if ended else None
+    lines = Lines(Watch(Layouts(catalog), port, names, origin), waiting_since)
+    ended: list[TcpConnection] = []
+    if connections:
+        lines.watch.on_ended = ended.append
     for batch in _batches(events):
         yield from lines.take(batch)
         if ended and not lines.held:
-            tell_ended(lines.watch, ended)
+            yield from ended
+            ended.clear()
     yield from lines.close()
-    if ended:
-        tell_ended(lines.watch, ended)
-
-
-def tell_ended(watch: Watch, ended: Callable[[TcpConnection], None]) -> None:
-    """Call `ended` with the connections that ended since the last call."""
-    connections = watch.ended
-    watch.ended = []
-    for connection in connections or ():
-        ended(connection)
+    yield from ended
 
 
 def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:
@@ -138,6 +133,7 @@ def names_in(catalog: Catalog, events: Iterable[Event], *, port: int | None = No
 _place = attrgetter("place")
 
 
+@dataclass(eq=False, repr=False)
 class Lines:
     """Converts events to lines, numbered in the order in which their last bytes arrived. Connections that wait for
     missing bytes return lines late. The arguments are arguments of `traffic`.
@@ -148,18 +144,10 @@ class Lines:
 
     """
 
-    def __init__(
-        self,
-        layouts: Layouts,
-        port: int | None,
-        names: Names,
-        waiting_since: Callable[[], int | None],
-        origin: Origin = ALONE,
-    ) -> None:
-        self.watch = Watch(layouts, port, names, origin=origin)
-        self.count = 0
-        self.held: list[Captured] = []
-        self._waiting_since = waiting_since
+    watch: Watch
+    waiting_since: Callable[[], int | None]
+    count: int = 0
+    held: list[Captured] = field(default_factory=list)
 
     def take(self, events: list[Event]) -> list[Captured]:
         """Process events. Return the lines that are complete and in order."""
@@ -167,7 +155,7 @@ class Lines:
         if not events or not (lines or self.held):
             return []
         lines = sorted(self.held + lines, key=_place)
-        since = self._waiting_since()
+        since = self.waiting_since()
         ready = len(lines)
         if since is not None:
             ready = bisect_left(lines, max(since, events[-1].packet - LATEST), key=_place)
@@ -187,31 +175,29 @@ class Lines:
         return lines
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Stream:
     """An open connection with the addresses of both peers, and the place of the last line of each."""
 
-    __slots__ = ("connection", "places", "texts")
-
-    def __init__(self, connection: Connection, texts: tuple[str, str]) -> None:
-        self.connection = connection
-        self.texts = texts
-        self.places = [0, 0]
+    connection: Connection
+    texts: tuple[str, str]
+    places: list[int] = field(default_factory=lambda: [0, 0])
 
 
+@dataclass(eq=False, repr=False)
 class Watch:
-    """The open connections of a capture, and the names learnt so far."""
+    """The open connections of a capture, and the names learnt so far.
 
-    def __init__(
-        self, layouts: Layouts, port: int | None, names: Names, *, names_alone: bool = False, origin: Origin = ALONE
-    ) -> None:
-        self.layouts = layouts
-        self.port = port
-        self.names = names
-        self.origin = origin
-        self.connections: dict[int, Stream] = {}
-        self.ended: list[TcpConnection] | None = None
-        """The connections that ended; None if the caller does not need them."""
-        self._names_alone = names_alone
+    `on_ended` receives each connection that has ended. A line of the connection may still be sorted.
+    """
+
+    layouts: Layouts
+    port: int | None
+    names: Names
+    origin: Origin = ALONE
+    names_alone: bool = False
+    connections: dict[int, Stream] = field(default_factory=dict)
+    on_ended: Callable[[TcpConnection], None] | None = None
 
     def take(self, events: list[Event]) -> list[Captured]:
         """Return the lines that these events complete."""
@@ -231,10 +217,10 @@ class Watch:
     def _process_other(self, event: Event) -> list[Captured]:
         if isinstance(event, Start):
             ports = (event.source.port, event.destination.port)
-            broker = ports.index(self.port) if self.port in ports else None
+            client = 1 - ports.index(self.port) if self.port in ports else None
             texts = str(event.source), str(event.destination)
-            opened = 0 if event.opened else None
-            connection = Connection(self.layouts, from_start=event.opened, client=opened, broker=broker, key=event.key)
+            opener = 0 if event.opened else None
+            connection = Connection(self.layouts, event.opened, client, opener, event.key)
             self.connections[event.connection] = Stream(connection, texts)
         elif isinstance(event, Gap):
             stream = self.connections[event.connection]
@@ -249,8 +235,8 @@ class Watch:
     def _end(self, number: int, event: End | None = None) -> list[Captured]:
         stream = self.connections.pop(number)
         lines = [self._captured(piece, number, stream) for piece in stream.connection.end()]
-        if self.ended is not None and event and event.life:
-            self.ended.append(self._tcp_connection(event.life, event.reason, number, stream))
+        if self.on_ended and event and event.life:
+            self.on_ended(self._tcp_connection(event.life, event.reason, number, stream))
         return lines
 
     def _tcp_connection(self, life: Life, reason: EndReason, number: int, stream: Stream) -> TcpConnection:
@@ -290,7 +276,7 @@ class Watch:
             places[side] = line.place
         if seen.kind == "request":
             seen.line = line
-        if self._names_alone:
+        if self.names_alone:
             self.names.learn_names(line)
         elif seen.head:
             self.names.learn(line, texts[1 - connection.client] if connection.client is not None else line.dst)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import accumulate, groupby
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,22 +22,18 @@ import numpy as np
 
 from kwire_cli.engine.compiled import octets
 from kwire_cli.errors import InputError
-from kwire_cli.source.packets.model import NO_TIME, FileRow, Merged, Notice, Segment, origin_of_chains, turned
-from kwire_cli.source.packets.parts import PART_SIZE, Outline, Part, outline
-from kwire_cli.source.packets.points import Timed, capture_points
+from kwire_cli.source.packets.model import NO_TIME, Notice, Segment, turned
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR, payloads as payloads_of, segment_columns
 from kwire_cli.source.packets.segments import Segments
-from kwire_cli.stores import FileBytes, location
+from kwire_cli.stores import FileBytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
-    from kwire_cli.source.files import Naming
     from kwire_cli.source.packets.model import Origin
-    from kwire_cli.source.packets.parts import PartReader
-    from kwire_cli.source.packets.pcap import Secrets
+    from kwire_cli.source.packets.parts import Part, PartReader
 
     Octets = npt.NDArray[np.uint8]
     Rows = npt.NDArray[Any]
@@ -62,39 +58,6 @@ class Scheduled:
     point: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
-    """A capture point: its name and the files of each chain."""
-
-    name: str
-    chains: tuple[FileRow, ...]
-
-    @property
-    def last(self) -> int:
-        """The number of the last packet if there is only one chain, else 0."""
-        return self.chains[0].packets if len(self.chains) == 1 else 0
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """All parts of all files, and the capture points. `faults` are unreadable files, with the reasons.
-
-    `secrets` are the decryption secrets in the files.
-    """
-
-    files: tuple[str, ...]
-    parts: tuple[Scheduled, ...]
-    points: tuple[Planned, ...]
-    faults: tuple[tuple[str, str], ...]
-    secrets: tuple[Secrets, ...] = ()
-
-    def origin(self, number: int) -> Origin:
-        """Return the origin of a point's packets. For merged files it must be updated during the merge."""
-        point = self.points[number]
-        capture = point.name if len(self.points) > 1 else None
-        return origin_of_chains(point.chains, point.name, capture=capture, several=len(self.files) > 1, index=number)
-
-
 def over_chain(
     packets: Iterable[int | None], latest: Iterable[int], first: int = 0
 ) -> tuple[list[int], list[int], int]:
@@ -109,51 +72,6 @@ def over_chain(
     return counts[:-1], moments[:-1], counts[-1]
 
 
-Outlined = tuple[str, Outline | str]
-"""A path with its outline, or with the reason why the file cannot be read."""
-
-
-def outlined(path: str, size: int = PART_SIZE) -> Outlined:
-    """Return the outline of a file, or the reason why it cannot be read."""
-    try:
-        return path, outline(path, size)
-    except InputError as error:
-        return path, error.reason
-
-
-def schedule(found: Iterable[Outlined], naming: Naming) -> Schedule:
-    """Return all parts in one order, by capture point."""
-    faults: list[tuple[str, str]] = []
-    outlines: dict[str, Outline] = {}
-    for path, file_outline in found:
-        if isinstance(file_outline, str):
-            faults.append((path, file_outline))
-        else:
-            outlines[path] = file_outline
-    times = [Timed(path, file_outline.first, file_outline.latest) for path, file_outline in outlines.items()]
-    files: list[str] = []
-    parts: list[Scheduled] = []
-    points: list[Planned] = []
-    for point in capture_points(times, naming):
-        rows = []
-        for number, chain in enumerate(point.chains):
-            own = [outlines[path] for path, _, _ in chain]
-            befores, moments, packets = over_chain([each.packets for each in own], [each.latest for each in own])
-            for (path, _, _), file_outline, before, moment in zip(chain, own, befores, moments, strict=True):
-                for part in file_outline.parts:
-                    placed = replace(part, moment=max(part.moment, moment))
-                    parts.append(Scheduled(placed, len(files), number, before, len(points)))
-                files.append(path)
-            rows.append(FileRow(tuple(location(file.path) for file in chain), tuple(befores), packets))
-        points.append(Planned(point.name, tuple(rows)))
-    secrets: list[Secrets] = []
-    for path in files:
-        secrets += outlines[path].secrets
-    return Schedule(tuple(files), tuple(parts), tuple(points), tuple(faults), tuple(secrets))
-
-
-FEW = 1024
-"""Segments of a connection below which a part's run is joined with the runs of the following parts."""
 _DENSE = 16
 """Maximum ratio of a span of a file to the payload bytes in it, up to which the span is read at once."""
 
@@ -255,30 +173,19 @@ class Gathered:
         self.count += len(run.rows)
         return len(run.rows)
 
-    def runs(self) -> Iterator[Run]:
-        """Yield and remove all segments. Consecutive small runs are joined."""
-        pending = self._runs
+    def take(self) -> Run:
+        """Return and remove all segments."""
+        before = 0
+        rows = [np.zeros(0, DESCRIPTOR)]
+        for run in self._runs:
+            moved = run.rows.copy()
+            moved["position"] -= before
+            rows.append(moved)
+            before += len(run.kept)
+        kept = b"".join(run.kept for run in self._runs)
         self._runs = []
         self.count = 0
-        for small, group in groupby(pending, key=lambda run: len(run.rows) < FEW):
-            if small:
-                yield joined(list(group))
-            else:
-                yield from group
-
-
-def joined(pieces: list[Run]) -> Run:
-    """Return a copy of several runs as one run."""
-    if len(pieces) == 1:
-        return pieces[0]
-    before = 0
-    moved = []
-    for run in pieces:
-        rows = run.rows.copy()
-        rows["position"] -= before
-        moved.append(rows)
-        before += len(run.kept)
-    return Run(np.concatenate(moved), b"".join(run.kept for run in pieces))
+        return Run(np.concatenate(rows), kept)
 
 
 def runs(found: Iterable[Described], files: Paths, origin: Origin) -> Iterator[Run]:
@@ -287,15 +194,14 @@ def runs(found: Iterable[Described], files: Paths, origin: Origin) -> Iterator[R
     `found` must be sorted by moment, chain and packet. Segments of several chains are merged by moment and renumbered,
     and the `origin` records the new numbers. Only segments that overlap in time are in memory.
     """
-    if not isinstance(origin, Merged):
+    if not origin.is_merged:
         for piece in found:
             yield run_of(piece, files)
         return
-    count = origin.count
     for chain, run in _merged(found, files):
-        origin.add(count + 1, chain, run.rows["packet"].copy())
-        run.rows["packet"] = np.arange(count + 1, count + 1 + len(run.rows))
-        count += len(run.rows)
+        first = origin.count + 1
+        origin.add(chain, run.rows["packet"].tolist())
+        run.rows["packet"] = np.arange(first, first + len(run.rows))
         yield run
 
 
@@ -335,15 +241,22 @@ def size_of(piece: Described) -> int:
 
 
 def _merged(found: Iterable[Described], files: Paths) -> Iterator[tuple[int, Run]]:
-    held: list[tuple[int, Run]] = []
-    for piece in found:
-        ready, held = _until(held, piece.moment)
-        yield from ready
-        held.append((piece.chain, run_of(piece, files)))
-    yield from _until(held, None)[0]
+    """Yield the segments of several chains in one order, with the chain of each run."""
+    for group in in_turn(found, 0):
+        chains = [each.chain for each in group]
+        group_runs = [run_of(each, files) for each in group]
+        which = np.repeat(np.arange(len(group)), [len(run.rows) for run in group_runs])
+        rows = np.concatenate([run.rows for run in group_runs])
+        order = np.lexsort((rows["packet"], np.array(chains)[which], rows["moment"]))
+        which = which[order]
+        rows = rows[order]
+        cuts = (np.flatnonzero(np.diff(which)) + 1).tolist()
+        for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True):
+            number = int(which[start])
+            yield chains[number], Run(rows[start:stop].copy(), group_runs[number].kept)
 
 
-def run_of(each: Described, files: Paths) -> Run:
+def run_of(each: Described, files: Paths = ()) -> Run:
     """Return the segments with their payloads. Bytes that the file has lost since its first reading are missing."""
     rows = np.frombuffer(each.rows, DESCRIPTOR)
     kept = each.kept or b""
@@ -383,29 +296,3 @@ def _payload(file: FileBytes | None, position: int, size: int) -> bytes:
         return bytes(file.read(position, position + size))
     except InputError:
         return b""
-
-
-def _until(held: list[tuple[int, Run]], moment: int | None) -> tuple[list[tuple[int, Run]], list[tuple[int, Run]]]:
-    """Return the segments before a moment in one order, and the others."""
-    before: list[tuple[int, Run]] = []
-    after: list[tuple[int, Run]] = []
-    for chain, run in held:
-        cut = len(run.rows) if moment is None else int(np.searchsorted(run.rows["moment"], moment))
-        if cut:
-            before.append((chain, Run(run.rows[:cut], run.kept)))
-        if cut < len(run.rows):
-            after.append((chain, Run(run.rows[cut:], run.kept)))
-    if not before:
-        return [], after
-    which = np.repeat(np.arange(len(before)), [len(run.rows) for _, run in before])
-    chains = np.array([number for number, _ in before])[which]
-    rows = np.concatenate([run.rows for _, run in before])
-    order = np.lexsort((rows["packet"], chains, rows["moment"]))
-    which = which[order]
-    rows = rows[order]
-    cuts = np.flatnonzero(np.diff(which)) + 1
-    out = []
-    for start, stop in zip([0, *cuts.tolist()], [*cuts.tolist(), len(rows)], strict=True):
-        chain, run = before[int(which[start])]
-        out.append((chain, Run(rows[start:stop].copy(), run.kept)))
-    return out, after

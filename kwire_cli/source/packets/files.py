@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator
 
+    from kwire_cli.source.growing import GrowingPieces
     from kwire_cli.stores import Place
     from kwire_cli.stores.opening import Tree
 
@@ -62,90 +63,36 @@ def format_of(start: bytes, file: str | None) -> str:
     raise InputError(f"neither pcap nor pcapng: it {reason}", file=file)
 
 
-class CaptureReader:
-    """Reads the packets of one capture file, without I/O.
-
-    `feed` takes decompressed bytes in pieces of any size, and returns the packets that are complete. An empty list
-    means that more bytes are needed, unless `stopped` is true. `close` ends the file.
+class Packets:
+    """The packets of a capture file, of a pipe, or of a capture that grows, in order; iterate once.
 
     Attributes:
         name: The file's path, if it has one.
+        pieces: The bytes of the file.
         format: `pcap` or `pcapng`; None until it is known.
 
     """
 
-    def __init__(self, name: str | None = None) -> None:
-        self.name = name
+    def __init__(self, pieces: Pieces | GrowingPieces) -> None:
+        self.name = pieces.name
+        self.pieces = pieces
         self.format: str | None = None
-        self._first = b""
         self._reader: PcapReader | PcapngReader | None = None
+        self._faults: list[Notice] = []
 
     @property
     def notices(self) -> list[Notice]:
         """Notices so far, about skipped data and reading that ended early."""
-        return self._reader.notices if self._reader else []
+        return [*self._reader.notices, *self._faults] if self._reader else []
 
     @property
     def secrets(self) -> list[Secrets]:
         """The decryption secrets of the file, so far."""
         return self._reader.secrets if isinstance(self._reader, PcapngReader) else []
 
-    @property
-    def stopped(self) -> bool:
-        """Whether the structure of the file was lost, so that further bytes return no packets."""
-        return self._reader is not None and self._reader.stopped
-
-    def feed(self, data: bytes) -> list[Packet]:
-        """Return the packets that these bytes complete.
-
-        Raises:
-            InputError: The file is not a capture.
-
-        """
-        if self._reader is None:
-            data = self._first = self._first + data
-            if len(data) < MAGIC_SIZE:
-                return []
-            self.format = format_of(data, self.name)
-            self._reader = PcapReader() if self.format == "pcap" else PcapngReader()
-            self._first = b""
-        return self._reader.feed(data)
-
-    def close(self) -> None:
-        """End the file.
-
-        Raises:
-            InputError: The file was empty, or too short to decide its format.
-
-        """
-        if self._reader is None:
-            format_of(self._first, self.name)
-        else:
-            self._reader.close()
-
-
-class Packets(CaptureReader):
-    """The packets of a capture file or pipe, in order; iterate once. `notices` and `secrets` are complete after the
-    iteration.
-    """
-
-    def __init__(self, source: str | os.PathLike[str] | IO[bytes]) -> None:
-        self._pieces = Pieces(source)
-        super().__init__(self._pieces.name)
-        self._faults: list[Notice] = []
-
-    @property
-    def passed(self) -> int:
-        """The number of bytes of the file that were read so far."""
-        return self._pieces.passed
-
-    @property
-    def notices(self) -> list[Notice]:
-        """Notices so far, about skipped data and reading that ended early."""
-        return super().notices + self._faults
-
     def batches(self) -> Iterator[list[Packet]]:
-        """Yield the packets in batches, one for each piece of the file that completes any.
+        """Yield the packets in batches, one for each piece of the file that completes any. A batch is empty if a
+        capture that grows has been quiet for a while.
 
         Raises:
             InputError: The file cannot be read, or is not a capture.
@@ -153,19 +100,34 @@ class Packets(CaptureReader):
         """
         packets = 0
         position = 0
-        for piece in self._pieces:
+        first = b""
+        for piece in self.pieces:
+            if piece is None:
+                yield []
+                continue
             position += len(piece)
-            batch = self.feed(piece)
+            first = b"" if self._reader else first + piece
+            if len(first) < MAGIC_SIZE and not self._reader:
+                continue
+            reader = self._reader or self._begin(first)
+            batch = reader.feed(first or piece)
             packets += len(batch)
             if batch:
                 yield batch
-            if self.stopped:
+            if reader.stopped:
                 return
-        if self._pieces.fault:
-            if self.format is None:
-                raise InputError(self._pieces.fault, file=self.name)
-            self._faults.append(Notice(self._pieces.fault, position, packets))
-        self.close()
+        if self.pieces.fault and self._reader is None:
+            raise InputError(self.pieces.fault, file=self.name)
+        if self.pieces.fault:
+            self._faults.append(Notice(self.pieces.fault, position, packets))
+        if self.pieces.ended:
+            (self._reader or self._begin(first)).close()
+
+    def _begin(self, first: bytes) -> PcapReader | PcapngReader:
+        """Return the reader for a file with these first bytes. Raise InputError if they do not begin a capture."""
+        self.format = format_of(first, self.name)
+        self._reader = PcapReader() if self.format == "pcap" else PcapngReader()
+        return self._reader
 
     def __iter__(self) -> Iterator[Packet]:
         for batch in self.batches():
@@ -176,7 +138,7 @@ def packets(source: str | os.PathLike[str] | IO[bytes]) -> Packets:
     """Return the packets of a capture: a path, or a binary file object, which need not be seekable. Iterating raises
     InputError if it is not a capture.
     """
-    return Packets(source)
+    return Packets(Pieces(source))
 
 
 _EXAMINED = 1 << 17

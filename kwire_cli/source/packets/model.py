@@ -14,17 +14,17 @@ An `Origin` maps packet numbers of a capture point to its files.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from kwire_cli.engine.fixed import part
 from kwire_cli.structs.network import ACK, SYN, TCP
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 MASK = 0xFFFFFFFF
@@ -95,16 +95,6 @@ class Segment(NamedTuple):
     flags: int
     payload: bytes
     missing: int = 0
-
-    @property
-    def source(self) -> Endpoint:
-        """The endpoint that sent the segment."""
-        return endpoints(self.ends)[0]
-
-    @property
-    def destination(self) -> Endpoint:
-        """The endpoint that the segment was sent to."""
-        return endpoints(self.ends)[1]
 
 
 def endpoints(ends: bytes) -> tuple[Endpoint, Endpoint]:
@@ -313,52 +303,63 @@ class Fin(NamedTuple):
     packet: int
 
 
+class Counts(NamedTuple):
+    """The history of one direction of a TCP connection. Most directions share one while they are open.
+
+    Attributes:
+        repeated: Segments with payload that was present before.
+        again: Payload bytes that were present before.
+        lost: Bytes that are not in the capture.
+        cut: Bytes that the capture truncated from packets.
+        shut: Nanoseconds for which this side's receive window was zero.
+        shut_since: The time since which the window has been zero, or None.
+        heard: Whether the side sent packets other than a RST.
+        size: Payload bytes modulo 2^32; None if the start of the direction was not seen.
+
+    """
+
+    repeated: int = 0
+    again: int = 0
+    lost: int = 0
+    cut: int = 0
+    shut: int = 0
+    shut_since: int | None = None
+    heard: bool = False
+    size: int | None = None
+
+    def opens(self, time: int | None) -> Counts:
+        """Return the history when the receive window is no longer zero, or at the end of the connection."""
+        if self.shut_since is None:
+            return self
+        closed = 0 if time is None else max(time - self.shut_since, 0)
+        return self._replace(shut=self.shut + closed, shut_since=None)
+
+
 class Life(NamedTuple):
-    """The history of a TCP connection, as its packets show it. Pairs have one value per direction.
+    """The history of a TCP connection, as its packets show it.
 
     Attributes:
         syns: The number of SYNs of the opener, which repeats its SYN if there is no answer.
-        heard: Whether the peer sent packets other than a RST.
-        sizes: Payload bytes modulo 2^32; None if the start of the direction was not seen.
-        repeated: Retransmitted segments with payload.
         first: The time of the first packet in nanoseconds.
         packet: The number of the first packet.
         closed_by: The direction that sent the first FIN or RST.
         closed: The time of that packet.
         reset: Whether that packet was a RST.
-        again: Retransmitted payload bytes.
-        shut: Nanoseconds for which the peer's receive window was zero.
-        lost: Bytes that were sent but not captured.
-        cut: Bytes that the capture truncated from packets.
+        sides: The history of both directions.
 
     """
 
     syns: int
-    heard: tuple[bool, bool]
-    sizes: tuple[int | None, int | None]
-    repeated: tuple[int, int]
     first: int | None
     packet: int
-    closed_by: int | None = None
-    closed: int | None = None
-    reset: bool = False
-    again: tuple[int, int] = (0, 0)
-    shut: tuple[int, int] = (0, 0)
-    lost: tuple[int, int] = (0, 0)
-    cut: tuple[int, int] = (0, 0)
+    closed_by: int | None
+    closed: int | None
+    reset: bool
+    sides: tuple[Counts, Counts]
 
     def turned(self) -> Life:
         """Return the history with both directions swapped."""
-        return self._replace(
-            heard=self.heard[::-1],
-            sizes=self.sizes[::-1],
-            repeated=self.repeated[::-1],
-            closed_by=None if self.closed_by is None else 1 - self.closed_by,
-            again=self.again[::-1],
-            shut=self.shut[::-1],
-            lost=self.lost[::-1],
-            cut=self.cut[::-1],
-        )
+        return self._replace(closed_by=None if self.closed_by is None else 1 - self.closed_by, sides=self.sides[::-1])
 
 
 class End(NamedTuple):
@@ -378,10 +379,6 @@ class End(NamedTuple):
 Event = Start | Data | Gap | Foreign | Fin | End
 
 
-KEPT = 1 << 16
-"""Packets of merged files whose files are remembered for late requests."""
-
-
 class Place(NamedTuple):
     """A file, None if it is unknown, and the number of a packet in that file."""
 
@@ -389,63 +386,10 @@ class Place(NamedTuple):
     packet: int | None
 
 
-class Origin:
-    """The capture point of lines, and the files of their packets. Packets are numbered over all files of a point.
-
-    Attributes:
-        point: The name of the capture point.
-        capture: The same name if there are several points, else None.
-        several: Whether the lines come from more than one file.
-        index: Counts points from 0.
-        file: The file, if there is only one.
-
-    """
-
-    moving = False
-    """Whether `place` works only for recent packets, and so must be called early."""
-
-    def __init__(
-        self,
-        point: str | None = None,
-        *,
-        capture: str | None = None,
-        several: bool = False,
-        index: int = 0,
-        file: str | None = None,
-    ) -> None:
-        self.point = point
-        self.capture = capture
-        self.several = several
-        self.index = index
-        self.file = file
-        self.earlier: dict[int, Place] = {}
-        """Places of packets in files that were read earlier, by number. They precede the numbers of other files."""
-
-    def place(self, packet: int) -> Place:
-        """Return the file of a packet and its number there."""
-        return Place(self.file, packet)
-
-    def number(self, packet: int) -> int:
-        """Return the number of a packet when packets are counted file by file."""
-        return packet
-
-    def forget(self, before: int) -> None:
-        """Drop the state for packets long before this number."""
-
-    def labels(self, file: str | None) -> dict[str, str | None]:
-        """Return the keys that describe the origin of a line in this file. Empty if there is only one file."""
-        out: dict[str, str | None] = {} if self.capture is None else {"capture": self.capture}
-        return out | {"file": file} if self.several or out else out
-
-
-ALONE = Origin()
-"""The origin of lines from a single file, if its path does not matter."""
-
-
 class FileRow(NamedTuple):
     """Files that follow each other in time. `befores` has the number of packets before each file."""
 
-    files: Sequence[str]
+    files: Sequence[str | None]
     befores: Sequence[int]
     packets: int = 0
 
@@ -455,86 +399,87 @@ class FileRow(NamedTuple):
         return Place(self.files[at], packet - int(self.befores[at]))
 
 
-class InRow(Origin):
-    """The origin of packets in files that follow each other."""
-
-    def __init__(self, row: FileRow, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.row = row
-
-    def place(self, packet: int) -> Place:
-        """Return the file of a packet and its number there."""
-        return self.earlier.get(packet) or self.row.place(packet)
+KEPT = 1 << 16
+"""Merged packets whose places are remembered for late requests."""
+_CHAIN = 50
+"""Bits of the number of a packet in its chain. The number of the chain is in the bits above."""
 
 
-class Merged(Origin):
-    """The origin of packets in files that overlap in time and are merged. `add` records which packets were merged;
-    older ones are forgotten. Packets are numbered from `first` + 1.
+class Origin:
+    """The capture point of lines, and the files of their packets. Packets are numbered over all files of a point.
+
+    Files of several chains overlap in time and are merged. `add` records which packets were merged.
+
+    Attributes:
+        chains: The files of each chain.
+        point: The name of the capture point.
+        capture: The same name if there are several points, else None.
+        several: Whether the lines come from more than one file.
+        is_merged: Whether there are several chains. `place` then works only for recent packets.
+        earlier: Places of packets in files that were read earlier, by number. They precede the numbers of other files.
+        merged: The chain and the number there of each merged packet that is remembered.
+        forgotten: The number of merged packets that are not remembered.
+
     """
 
-    moving = True
-
-    def __init__(self, rows: Sequence[FileRow], *args: Any, first: int = 0, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.rows = rows
+    def __init__(
+        self,
+        chains: Sequence[FileRow] = (FileRow([None], [0]),),
+        point: str | None = None,
+        *,
+        capture: str | None = None,
+        several: bool = False,
+        first: int = 0,
+    ) -> None:
+        self.chains = chains
+        self.point = point
+        self.capture = capture
+        self.several = several
+        self.is_merged = len(chains) > 1
+        self.earlier: dict[int, Place] = {}
+        self.merged = array("q")
+        self.forgotten = 0
         self._first = first
-        self._bases = [0, *accumulate(row.packets for row in rows)]
-        self._starts: list[int] = []
-        self._which: list[tuple[int, Any]] = []
 
     @property
     def count(self) -> int:
         """Return the number of the last packet that was merged."""
-        return self._starts[-1] - 1 + len(self._which[-1][1]) if self._starts else self._first
+        return self._first + self.forgotten + len(self.merged)
 
-    @property
-    def told(self) -> tuple[list[int], list[tuple[int, Any]]]:
-        """Return the recorded runs, for the `go_on` of another instance."""
-        return self._starts, self._which
-
-    def go_on(self, starts: list[int], which: list[tuple[int, Any]]) -> None:
-        """Continue with the recorded runs of another instance."""
-        self._starts = starts
-        self._which = which
-
-    def add(self, start: int, row: int, packets: Any) -> None:
-        """Record that the packets from number `start` on belong to a row. `packets` is a range, or an array of
-        numbers.
-        """
-        self._starts.append(start)
-        self._which.append((row, packets))
-
-    def _locate(self, packet: int) -> tuple[int, int]:
-        at = max(bisect_right(self._starts, packet) - 1, 0)
-        row, packets = self._which[at]
-        return row, int(packets[min(max(packet - self._starts[at], 0), len(packets) - 1)])
+    def add(self, chain: int, packets: Iterable[int]) -> None:
+        """Record that the next packets are the packets with these numbers of a chain."""
+        self.merged.extend(chain << _CHAIN | packet for packet in packets)
 
     def place(self, packet: int) -> Place:
         """Return the file of a packet and its number there."""
-        if packet in self.earlier:
-            return self.earlier[packet]
-        row, own = self._locate(packet)
-        return self.rows[row].place(own)
+        if place := self.earlier.get(packet):
+            return place
+        chain, number = self._locate(packet) if self.is_merged else (0, packet)
+        return self.chains[chain].place(number)
 
     def number(self, packet: int) -> int:
-        """Return the number of a packet when packets are counted row by row, not in merged order."""
-        if packet in self.earlier or packet <= self._first:
+        """Return the number of a packet when packets are counted chain by chain, not in merged order."""
+        if not self.is_merged or packet in self.earlier or packet <= self._first:
             return packet
-        row, own = self._locate(packet)
-        return self._bases[row] + own
+        chain, number = self._locate(packet)
+        return sum(row.packets for row in self.chains[:chain]) + number
 
     def forget(self, before: int) -> None:
         """Drop the places of packets long before this number."""
-        if (done := bisect_right(self._starts, before - KEPT) - 1) > KEPT >> 4:
-            del self._starts[:done], self._which[:done]
+        done = before - KEPT - self._first - self.forgotten
+        if done > KEPT:
+            del self.merged[:done]
+            self.forgotten += done
+
+    def _locate(self, packet: int) -> tuple[int, int]:
+        at = min(max(packet - self._first - self.forgotten, 1), len(self.merged)) - 1
+        return divmod(self.merged[at], 1 << _CHAIN)
+
+    def labels(self, file: str | None) -> dict[str, str | None]:
+        """Return the keys that describe the origin of a line in this file. Empty if there is only one file."""
+        out: dict[str, str | None] = {} if self.capture is None else {"capture": self.capture}
+        return out | {"file": file} if self.several or out else out
 
 
-def origin_of_chains(
-    chains: Sequence[FileRow], point: str, *, capture: str | None, several: bool, index: int, first: int = 0
-) -> Origin:
-    """Return the origin of a capture point's packets, from the chains of its files. The other arguments are the
-    arguments of `Origin`, and `first` of `Merged`.
-    """
-    if len(chains) > 1:
-        return Merged(chains, point, capture=capture, several=several, index=index, first=first)
-    return InRow(chains[0], point, capture=capture, several=several, index=index)
+ALONE = Origin()
+"""The origin of lines whose path does not matter."""

@@ -20,7 +20,6 @@ from kwire_cli.source.packets.pcap import (
     HEADER_SIZE,
     MAX_BLOCK,
     MAX_PACKET,
-    ORDERS,
     PcapngReader,
     PcapReader,
     pcap_file,
@@ -31,7 +30,8 @@ from kwire_cli.structs.network import PCAP, PCAPNG
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from kwire_cli.source.packets.pcap import Interface, Secrets
+    from kwire_cli.source.packets.model import Packet
+    from kwire_cli.source.packets.pcap import Interface, Order, Secrets
 
     Ints = npt.NDArray[np.int64]
     Octets = npt.NDArray[np.uint8]
@@ -271,7 +271,7 @@ class PcapColumns:
         wire = rows["original_length"].astype(np.int64)
         return PacketColumns(number, time, np.full(count, file.link), where + layout.itemsize, size, wire), at
 
-    def close(self, data: Octets, at: int, stop: int) -> None:
+    def report_rest(self, data: Octets, at: int, stop: int) -> None:
         """Report an incomplete or invalid packet at `at`, where the file ends or cannot be continued."""
         reader = PcapReader(self.number)
         reader.feed(self._header)
@@ -280,22 +280,15 @@ class PcapColumns:
         self.notices += [Notice(text, position - HEADER_SIZE + at, packet) for text, position, packet in reader.notices]
 
 
-class PcapngColumns:
+class PcapngColumns(PcapngReader):
     """The packets of a pcapng file, with the interface of PcapColumns. `lead` lists the blocks of the current section
     that are needed to read its packets.
     """
 
     def __init__(self) -> None:
-        self.number = 0
-        self.notices: list[Notice] = []
+        super().__init__()
         self.lead: list[tuple[int, int]] = []
-        self._reader = PcapngReader()
         self._plain = _Plain([])
-
-    @property
-    def secrets(self) -> list[Secrets]:
-        """The decryption secrets so far."""
-        return self._reader.secrets
 
     def read(self, data: Octets, at: int, stop: int, most: int) -> tuple[PacketColumns, int]:
         """Return complete packets from `at` on, about `most`, and the position of the next or of an incomplete
@@ -303,35 +296,29 @@ class PcapngColumns:
         """
         parts: list[PacketColumns] = []
         count = 0
-        while count < most:
+        while count < most and not self.stopped:
             before = at
             part, at = self._enhanced(data, at, stop, most - count)
             if at == before:
-                part, at = self._block(data, at, stop)
+                part, at = self._other_block(data, at, stop)
             if at == before:
                 break
             parts.append(part)
             count += len(part)
         return PacketColumns.joined(parts or [_NONE]), at
 
-    def close(self, data: Octets, at: int, stop: int) -> None:
-        """Report an incomplete or invalid block at `at`, where the file ends or cannot be continued."""
-        if not self._reader.stopped and at < stop:
-            self._feed(data, at, min(stop, at + MAX_BLOCK))
-            if stop - at > MAX_BLOCK and not self._reader.stopped:  # a block of a kind that is skipped
-                self._feed(data, at + MAX_BLOCK, at + MAX_BLOCK + 1)
-            before = len(self._reader.notices)
-            self._reader.close()
-            self._note(before, at)
+    def report_rest(self, data: Octets, at: int, stop: int) -> None:  # noqa: ARG002 - as PcapColumns
+        """Report an incomplete block at `at`, where the file ends or cannot be continued."""
+        if not self.stopped and at < stop:
+            self._stop("the file ends in the middle of a block", at)
 
     def _enhanced(self, data: Octets, at: int, stop: int, most: int) -> tuple[PacketColumns, int]:
         """Read the well-formed enhanced packet blocks at `at`."""
-        order = self._reader.order
-        interfaces = self._reader.interfaces
+        order = self.order
+        interfaces = self.interfaces
         if order is None or not interfaces or at == stop:
             return _NONE, at
-        name = next(name for name, byte_order in ORDERS.items() if byte_order is order)
-        layout = _enhanced_type(name)
+        layout = _enhanced_type(order.name)
         if self._plain.count != len(interfaces):
             self._plain = _Plain(interfaces)
         plain = self._plain
@@ -339,8 +326,8 @@ class PcapngColumns:
         trailer = order.trailer.size
         begin = at
         count, at = compiled(hop_blocks)(
-            data, at, stop, layout.itemsize + trailer, offset_of(PCAPNG[name].block, "total_length"), trailer,
-            network.ENHANCED_PACKET_BLOCK, name == "<", MAX_BLOCK, out,
+            data, at, stop, layout.itemsize + trailer, offset_of(PCAPNG[order.name].block, "total_length"), trailer,
+            network.ENHANCED_PACKET_BLOCK, order.name == "<", MAX_BLOCK, out,
         )  # fmt: skip
         where = out[:count].copy()
         rows = read_rows(data, where, layout)
@@ -374,63 +361,31 @@ class PcapngColumns:
             rows["original_packet_length"].astype(np.int64),
         ), at
 
-    def _block(self, data: Octets, at: int, stop: int) -> tuple[PacketColumns, int]:
-        """Read the block at `at` with the exact reader.
+    def _other_block(self, data: Octets, at: int, stop: int) -> tuple[PacketColumns, int]:
+        """Read the block at `at` singly. Return its packets, and the position of the next block."""
+        packets: list[Packet] = []
+        view = memoryview(data)  # type: ignore[arg-type] # numpy's stubs do not know that arrays support it
+        after = self.read_block(view[:stop], at, packets)
+        if self._skip:
+            self._skip = 0
+            return _NONE, at
+        if not packets:
+            return _NONE, after
+        (packet,) = packets
+        time = packet.time if packet.time is not None and abs(packet.time) <= _MAX_INT64 else NO_TIME
+        start = address_of(packet.data) - address_of(data) if packet.data else 0
+        row = (packet.number, time, packet.link, start, len(packet.data), packet.wire_length)
+        return PacketColumns(*(np.array([value]) for value in row)), after
 
-        Return its packets, and the position of the next block.
-        """
-        reader = self._reader
-        order = reader.order or ORDERS["<"]
-        if reader.stopped or stop - at < order.block.size:
-            return _NONE, at
-        kind = int.from_bytes(data[at : at + order.trailer.size].tobytes())
-        if kind == network.SECTION_BLOCK:
-            begin = at + order.block.size
-            for value in ORDERS.values():
-                if (
-                    stop - begin >= value.section.size
-                    and value.section.unpack(data, begin)[0] == network.BYTE_ORDER_MAGIC
-                ):
-                    order = value
-        kind, length = order.block.unpack(data, at)
-        end = at + length
-        if length % 4 or length < order.least:
-            self._feed(data, at, min(stop, at + order.least + order.section.size))
-            return _NONE, at
-        if end > stop:
-            return _NONE, at
-        before = reader.number
-        packets = self._feed(data, at, end)
-        if self._reader.stopped:
-            return _NONE, at
+    def _block(self, order: Order, kind: int, body: bytes, packets: list[Packet], at: int) -> None:
+        super()._block(order, kind, body, packets, at)
+        end = at + order.least + len(body)
         if kind == network.SECTION_BLOCK:
             self.lead = [(at, end)]
             self._plain = _Plain([])
         elif kind == network.INTERFACE_BLOCK:
-            if self.lead and self.lead[-1][1] == at:
-                at = self.lead.pop()[0]
-            self.lead.append((at, end))
-        self.number += reader.number - before
-        if not packets:
-            return _NONE, end
-        packet = packets[0]
-        start = end - length + order.block.size + _packet_offset(order, kind)
-        time = packet.time if packet.time is not None and abs(packet.time) <= _MAX_INT64 else NO_TIME
-        return PacketColumns(
-            *(
-                np.array([value])
-                for value in (self.number, time, packet.link, start, len(packet.data), packet.wire_length)
-            )
-        ), end
-
-    def _feed(self, data: Octets, at: int, end: int) -> list[Any]:
-        before = len(self._reader.notices)
-        packets = self._reader.feed(data[at:end].tobytes())
-        self._note(before, at)
-        return packets
-
-    def _note(self, known: int, at: int) -> None:
-        self.notices += [Notice(text, at, self.number) for text, _, _ in self._reader.notices[known:]]
+            joins = bool(self.lead) and self.lead[-1][1] == at
+            self.lead.append((self.lead.pop()[0] if joins else at, end))
 
 
 Columns = PcapColumns | PcapngColumns
@@ -460,14 +415,9 @@ class _Plain:
         )
 
 
-def _packet_offset(order: Any, kind: int) -> int:
-    """Return the size of the header between the block header and the packet."""
-    layouts = {
-        network.ENHANCED_PACKET_BLOCK: order.enhanced,
-        network.SIMPLE_PACKET_BLOCK: order.simple,
-        network.OBSOLETE_PACKET_BLOCK: order.obsolete,
-    }
-    return int(layouts[kind].size)
+def address_of(data: Any) -> int:
+    """Return the address of bytes in memory."""
+    return int(np.frombuffer(data, np.uint8).__array_interface__["data"][0])
 
 
 @cache

@@ -8,7 +8,7 @@ read (`lead`). Compressed files are one part.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kwire_cli.engine.compiled import octets
@@ -87,115 +87,90 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
 
     Raises InputError if the file cannot be read, or is not a capture.
     """
-    whole = FileBytes(path)
-    file = str(path)
-    data = octets(whole.read(0, HEADER_SIZE))
-    if packed(data):
-        inside = PartReader(Part(file))
-        first = NO_TIME
-        latest = NO_TIME
-        for _, packets in inside.chunks():
-            first = int(packets.time[0]) if first == NO_TIME else first
-            latest = max(latest, int(packets.time.max()))
-        count = 0 if first == NO_TIME else None
-        return Outline((inside.part,), count, first, latest, tuple(inside.secrets))
-    reader, at = begin(data, file, ())
+    reader = PartReader(Part(str(path)), size=size)
     parts: list[Part] = []
+    part = reader.part
+    following: Part | None = None
     first = NO_TIME
     latest = NO_TIME
-    moment = NO_TIME
-    start = at
-    stop = min(at + size, whole.size)
-    lead = tuple(reader.lead)
-    before = 0
     times = NO_TIMES
-    upto = at
-    while True:
-        upto = min(max(upto, at + BUFFER), stop)
-        packets, after = reader.read(octets(whole.view(at, upto)), at, upto, CHUNK)
-        if len(packets):
-            first = int(packets.time[0]) if first == NO_TIME else first
-            latest = max(latest, int(packets.time.max()))
-            times = min(times[0], int(packets.time.min())), max(times[1], int(packets.time.max()))
-        if after > at:
-            at = after
-        elif upto < stop:
-            upto += MAX_BLOCK
-        elif stop == whole.size:
-            break
-        elif at == start or len(reader.lead) > MAX_LEADS:
-            stop = min(stop + MAX_BLOCK, whole.size)
-        else:
-            parts.append(Part(file, start, at, lead, before, moment, times))
-            start = at
-            stop = min(at + size, whole.size)
-            lead = tuple(reader.lead)
-            before = reader.number
-            moment = latest
+    for _, packets in reader.chunks():
+        if following:
+            parts.append(replace(part, stop=following.start, times=times))
+            part = following
             times = NO_TIMES
-    return Outline(
-        (*parts, Part(file, start, whole.size, lead, before, moment, times)),
-        reader.number,
-        first,
-        latest,
-        tuple(reader.secrets),
-    )
+        first = int(packets.time[0]) if first == NO_TIME else first
+        latest = max(latest, int(packets.time.max()))
+        times = min(times[0], int(packets.time.min())), max(times[1], int(packets.time.max()))
+        columns = reader.columns
+        following = None
+        if reader.position - part.start > size - reader.buffer and len(columns.lead) <= MAX_LEADS:
+            following = Part(part.file, reader.position, None, tuple(columns.lead), columns.number, latest)
+    secrets = tuple(reader.columns.secrets)
+    count = reader.columns.number
+    if reader.packed:
+        return Outline((reader.part,), None if count else 0, first, latest, secrets)
+    return Outline((*parts, replace(part, stop=reader.size, times=times)), count, first, latest, secrets)
 
 
 class PartReader:
     """Reads the packets of a part in chunks of at most `most`, with the bytes that contain them.
 
     Attributes:
+        buffer: Bytes of the file that are read at once.
         packed: Whether positions of packets are not positions of the file, because it is compressed.
         notices: Why reading ended early.
-        size: The number of bytes of the file to read.
+        size: The size of the file in bytes.
+        position: The position after the packets so far.
+        columns: The reader of the packets. It exists once chunks were read.
         is_near: Whether bytes at a position can be read again cheaply. Not so for compressed files and remote stores.
-        secrets: The decryption secrets of a compressed file so far.
 
     """
 
-    def __init__(self, part: Part, most: int = CHUNK) -> None:
+    columns: Columns
+
+    def __init__(self, part: Part, most: int = CHUNK, size: int = PART_SIZE) -> None:
         self.part = part
         self.most = most
+        self.buffer = min(size, BUFFER)
         self.notices: list[Notice] = []
         self.packed = False
         self.is_near = True
         self.size = 0
-        self.secrets: list[Secrets] = []
+        self.position = 0
 
     def chunks(self) -> Iterator[tuple[Octets, PacketColumns]]:
         """Yield the chunks; call once. Raise InputError if the file cannot be read, or is not a capture."""
         file = FileBytes(self.part.file)
         data = octets(file.read(0, HEADER_SIZE))
-        self.packed = packed(data)
+        self.packed = data.tobytes().startswith((GZIP, ZSTD))
         self.size = file.size
         self.is_near = file.is_local and not self.packed
-        try:
-            yield from self._unpacked() if self.packed else self._plain(file, data)
-        except InputError:
-            self.size = 0
-            raise
+        return self._unpacked() if self.packed else self._plain(file, data)
 
     def _plain(self, file: FileBytes, data: Octets) -> Iterator[tuple[Octets, PacketColumns]]:
         part = self.part
         reader, at = begin(data, part.file, part.lead, part.packets, lambda *place: octets(file.view(*place)))
+        self.columns = reader
         at = max(at, part.start)
         stop = file.size if part.stop is None else min(part.stop, file.size)
-        self.size = max(stop - part.start, 0)
-        upto = min(at + BUFFER, stop)
+        first = at
+        upto = min(at + self.buffer, stop)
         while True:
             data = octets(file.view(at, upto))
             packets, after = reader.read(data, at, upto, self.most)
             if after > at:
                 at = after
             elif upto < stop:
-                upto = min(max(at + BUFFER, upto + MAX_BLOCK), stop)
+                upto = min(max(at + self.buffer, upto + MAX_BLOCK * (at == first)), stop)
+                first = at
             else:
                 break
+            self.position = at
             if len(packets):
                 yield data, packets
         if at < stop:
-            reader.close(octets(file.view(at, at + MAX_BLOCK + 1)), at, stop)
+            reader.report_rest(octets(file.view(at, at + MAX_BLOCK + 1)), at, stop)
         self.notices += reader.notices
 
     def _unpacked(self) -> Iterator[tuple[Octets, PacketColumns]]:
@@ -209,8 +184,8 @@ class PartReader:
             at = 0
             if reader is None:
                 reader, at = begin(data, self.part.file, ())
+                self.columns = reader
             while True:
-                self.secrets = reader.secrets
                 packets, after = reader.read(data, at, len(data), self.most)
                 if after == at:
                     break
@@ -225,7 +200,7 @@ class PartReader:
         if reader is None:
             raise InputError(pieces.fault or "the input is empty", file=self.part.file)
         if rest:
-            reader.close(octets(rest), 0, len(rest))
+            reader.report_rest(octets(rest), 0, len(rest))
             self._add_notices(reader, gone)
         if pieces.fault:
             self.notices.append(Notice(pieces.fault, gone + len(rest), reader.number))
@@ -250,11 +225,6 @@ def _buffers(pieces: Pieces) -> Iterator[bytes]:
             size = 0
     if joined:
         yield b"".join(joined)
-
-
-def packed(data: Octets) -> bool:
-    """Return whether a file with these first bytes is compressed by gzip or zstd."""
-    return data[:MAGIC_SIZE].tobytes().startswith((GZIP, ZSTD))
 
 
 def begin(

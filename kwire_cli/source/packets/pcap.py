@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from kwire_cli.engine.fixed import Fixed, fixed
 from kwire_cli.source.packets.model import Notice, Packet
@@ -190,9 +190,10 @@ class Interface:
 
 
 class Order:
-    """The compiled layouts of one byte order."""
+    """The compiled layouts of one byte order, `<` or `>`."""
 
-    def __init__(self, layout: PcapngLayout) -> None:
+    def __init__(self, name: str, layout: PcapngLayout) -> None:
+        self.name = name
         self.block = fixed(layout.block)
         self.trailer = fixed(layout.trailer)
         self.section = fixed(layout.section)
@@ -207,7 +208,7 @@ class Order:
         self.least = self.block.size + self.trailer.size
 
 
-ORDERS = {order: Order(layout) for order, layout in PCAPNG.items()}
+ORDERS = {order: Order(order, layout) for order, layout in PCAPNG.items()}
 _READ = frozenset(
     (
         network.SECTION_BLOCK,
@@ -253,43 +254,44 @@ class PcapngReader(PieceReader):
 
     def _read(self, data: bytes) -> tuple[list[Packet], int]:
         packets: list[Packet] = []
-        return packets, self._blocks(data, packets)
-
-    def _blocks(self, data: bytes, packets: list[Packet]) -> int:
-        """Read the complete blocks of `data`. Return the position of the first incomplete one."""
         at = 0
-        stop = len(data)
-        least = ORDERS["<"].block
-        while True:
-            self._needed = least.size
-            if stop - at < least.size:
-                return at
-            order = self.order
-            if order is None or data[at : at + order.trailer.size] == _SECTION_TYPE:
-                order = self._section_order(data, at)
-                if order is None:
-                    return at
-            kind, length = order.block.unpack(data, at)
-            if length % 4 or length < order.least or (length > MAX_BLOCK and kind in _READ):
-                self._stop(f"a block says that it is {length} bytes long; reading stops before it", at)
-                return at
-            end = at + length
-            if kind not in _READ:
-                if end > stop:
-                    self._skip = end - stop
-                    self._needed = 0
-                    return stop
-            else:
-                if end > stop:
-                    self._needed = length
-                    return at
-                if order.trailer.unpack(data, end - order.trailer.size)[0] != length:
-                    self._stop("a block's two lengths differ; reading stops before it", at)
-                    return at
-                self._block(order, kind, data[at + order.block.size : end - order.trailer.size], packets, at)
-            at = end
+        while (after := self.read_block(data, at, packets)) != at:
+            at = after
+        return packets, at
 
-    def _section_order(self, data: bytes, at: int) -> Order | None:
+    def read_block(self, data: Any, at: int, packets: list[Packet]) -> int:
+        """Read the block at `at`. Return the position of the next block, or `at` if the block is incomplete or
+        invalid.
+        """
+        stop = len(data)
+        self._needed = ORDERS["<"].block.size
+        if stop - at < self._needed:
+            return at
+        order = self.order
+        if order is None or data[at : at + order.trailer.size] == _SECTION_TYPE:
+            order = self._section_order(data, at)
+            if order is None:
+                return at
+        kind, length = order.block.unpack(data, at)
+        if length % 4 or length < order.least or (length > MAX_BLOCK and kind in _READ):
+            self._stop(f"a block says that it is {length} bytes long; reading stops before it", at)
+            return at
+        end: int = at + length
+        if kind not in _READ:
+            if end > stop:
+                self._skip = end - stop
+                self._needed = 0
+            return min(end, stop)
+        if end > stop:
+            self._needed = length
+            return at
+        if order.trailer.unpack(data, end - order.trailer.size)[0] != length:
+            self._stop("a block's two lengths differ; reading stops before it", at)
+            return at
+        self._block(order, kind, data[at + order.block.size : end - order.trailer.size], packets, at)
+        return end
+
+    def _section_order(self, data: Any, at: int) -> Order | None:
         """Return the byte order of the section that begins at `at`. Return None if it is incomplete or invalid."""
         begin = at + ORDERS["<"].block.size
         if len(data) < begin + ORDERS["<"].section.size:
@@ -344,7 +346,7 @@ class PcapngReader(PieceReader):
         kind, length = order.secrets.unpack(body)
         data = body[order.secrets.size :][:length]
         if sum(len(secrets.data) for secrets in self.secrets) + len(data) <= MAX_SECRETS:
-            self.secrets.append(Secrets(kind, data))
+            self.secrets.append(Secrets(kind, bytes(data)))
 
 
 _SECTION_TYPE = network.SECTION_BLOCK.to_bytes(4)

@@ -12,7 +12,7 @@ different sequence numbers at the same time. Each chain of rotated files is then
 from __future__ import annotations
 
 import contextlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain as joined
@@ -37,7 +37,7 @@ MAX_DIRECTIONS = 1 << 16
 
 
 MAX_PIECES = 256
-"""Maximum number of pieces of a direction. Beyond it, neighbours are joined into one piece with a hole."""
+"""Maximum number of pieces of a direction. Bytes in further pieces are not compared."""
 SAME = 4
 """One in SAME bytes is the proportion of common bytes from which they cannot be retransmissions."""
 
@@ -50,7 +50,8 @@ class Stretch:
         since: The time of its first packet.
         until: The time of its last packet.
         isn: The sequence number of its SYN, or UNKNOWN.
-        pieces: Start, end and number of captured bytes of each piece.
+        end: The end of its last byte. It can exceed 2^32.
+        pieces: Start and end of each piece, in order.
 
     """
 
@@ -58,27 +59,28 @@ class Stretch:
     since: int
     until: int
     isn: int = UNKNOWN
-    pieces: list[tuple[int, int, int]] = field(default_factory=list)
+    end: int = 0
+    pieces: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def size(self) -> int:
-        """The number of distinct captured bytes."""
-        return sum(size for _, _, size in self.pieces)
+        """The number of distinct bytes in the pieces."""
+        return sum(high - low for low, high in self.pieces)
 
-    def place(self, sequence: int) -> int:
-        """Return the distance of a sequence number from the start, which can exceed 2^32: it is near the last piece."""
-        end = self.pieces[-1][1] if self.pieces else 0
-        return end + signed(sequence - self.start - end)
+    def ahead(self, sequence: int) -> int:
+        """Return the distance of a sequence number from the end."""
+        return signed(sequence - self.start - self.end)
 
     def takes(self, sequence: int) -> bool:
         """Return whether a segment is close enough to belong to this connection."""
-        return not self.pieces or -FAR < self.place(sequence) - self.pieces[-1][1] < FAR
+        return not self.pieces or abs(self.ahead(sequence)) < FAR
 
     def add(self, sequence: int, size: int, time: int) -> None:
         """Add a segment."""
         self.until = max(self.until, time)
-        low = self.place(sequence)
+        low = self.end + self.ahead(sequence)
         high = low + size
+        self.end = max(self.end, high)
         pieces = self.pieces
         at = len(pieces)
         while at and pieces[at - 1][1] >= low:
@@ -87,18 +89,10 @@ class Stretch:
         while stop < len(pieces) and pieces[stop][0] <= high:
             stop += 1
         if at < stop:
-            size = sum(count for _, _, count in pieces[at:stop]) + _count_new(low, high, pieces[at:stop])
             low = min(low, pieces[at][0])
             high = max(high, pieces[stop - 1][1])
-        pieces[at:stop] = [(low, high, size)]
-        if len(pieces) > MAX_PIECES:
-            pairs = zip(pieces[::2], pieces[1::2], strict=False)
-            self.pieces = [(one[0], two[1], one[2] + two[2]) for one, two in pairs]
-
-
-def _count_new(low: int, high: int, pieces: list[tuple[int, int, int]]) -> int:
-    """Return the number of bytes from `low` to `high` that are in none of the pieces."""
-    return high - low - sum(max(min(high, end) - max(low, begin), 0) for begin, end, _ in pieces)
+        if at < stop or len(pieces) < MAX_PIECES:
+            pieces[at:stop] = [(low, high)]
 
 
 Sketch = dict[bytes, list[Stretch]]
@@ -171,34 +165,31 @@ def _have_other_numbers(one: Stretch, other: Stretch) -> bool:
     if not one.pieces or not other.pieces:
         return False
     ahead = _ahead(one, other)
-    return ahead + other.pieces[0][0] - one.pieces[-1][1] > FAR or one.pieces[0][0] - ahead - other.pieces[-1][1] > FAR
+    return ahead + other.pieces[0][0] - one.end > FAR or one.pieces[0][0] - ahead - other.end > FAR
 
 
 def _ahead(one: Stretch, other: Stretch) -> int:
     """Return the distance of the start of `other` from the start of `one`, modulo 2^32 where their middles are
     nearest.
     """
-    middle, theirs = ((stretch.pieces[0][0] + stretch.pieces[-1][1]) // 2 for stretch in (one, other))
+    middle, theirs = ((stretch.pieces[0][0] + stretch.end) // 2 for stretch in (one, other))
     return signed(other.start + theirs - one.start - middle) + middle - theirs
 
 
 def _common_bytes(one: Stretch, other: Stretch) -> int:
-    """Return the approximate number of bytes in both. Of pieces with holes, count the bytes that must overlap."""
+    """Return the number of bytes in the pieces of both."""
     if not one.pieces or not other.pieces:
         return 0
     ahead = _ahead(one, other)
     count = 0
     at = 0
-    for low, high, size in other.pieces:
-        low += ahead  # noqa: PLW2901 - relative to the start of `one`
-        high += ahead  # noqa: PLW2901
-        while at < len(one.pieces) and one.pieces[at][1] <= low:
+    for low, high in other.pieces:
+        while at < len(one.pieces) and one.pieces[at][1] <= low + ahead:
             at += 1
-        for begin, end, there in one.pieces[at:]:
-            if begin >= high:
+        for begin, end in one.pieces[at:]:
+            if begin >= high + ahead:
                 break
-            common = min(high, end) - max(low, begin)
-            count += max(int(common * (size / (high - low) + there / (end - begin) - 1)), 0)
+            count += min(high + ahead, end) - max(low + ahead, begin)
     return count
 
 
@@ -234,17 +225,6 @@ class Point:
         return tuple(file.path for file in joined.from_iterable(self.chains))
 
 
-def capture_points(files: Iterable[Timed], naming: Naming) -> list[Point]:
-    """Return the capture points of files, in the order of their first files."""
-    groups: dict[str, list[Timed]] = {}
-    for file in files:
-        groups.setdefault(naming.key(file.path), []).append(file)
-    points: list[Point] = []
-    for group in groups.values():
-        points += points_of_group(group, naming)
-    return points
-
-
 def points_of_group(
     group: Sequence[Timed], naming: Naming, sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None
 ) -> list[Point]:
@@ -275,11 +255,17 @@ def points_of(paths: Sequence[str], naming: Naming) -> list[Point]:
 
     Times are read only for points with several files. A file that cannot be read has no times.
     """
-    keys = [naming.key(path) for path in paths]
-    several = {key for key, count in Counter(keys).items() if count > 1}
-    unknown = [path for path, key in zip(paths, keys, strict=True) if key in several]
-    times = dict(zip(unknown, in_parallel(timed, unknown), strict=True))
-    return capture_points((times.get(path) or Timed(path, NO_TIME, NO_TIME) for path in paths), naming)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        groups[naming.key(path)].append(path)
+    several: list[str] = []
+    for group in groups.values():
+        several += group if len(group) > 1 else []
+    times = dict(zip(several, in_parallel(timed, several), strict=True))
+    points: list[Point] = []
+    for group in groups.values():
+        points += points_of_group([times.get(path) or Timed(path, NO_TIME, NO_TIME) for path in group], naming)
+    return points
 
 
 def timed(path: str) -> Timed:

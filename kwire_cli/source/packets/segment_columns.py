@@ -205,7 +205,7 @@ def _read_unusual(
 
     Payloads that were reassembled from fragments are added to `kept`.
     """
-    base = data.__array_interface__["data"][0]
+    base = packet_columns.address_of(data)
     view = memoryview(data)  # type: ignore[arg-type] # numpy's stubs do not know that arrays support it
     by_width: dict[int, list[tuple[int, Segment]]] = {}
     names = ("number", "time", "link", "position", "size", "wire")
@@ -233,7 +233,7 @@ def _place(payload: Any, base: int, size: int, kept: bytearray) -> int:
     """Return the position of a payload: in the data at address `base`, or in `kept`."""
     if not len(payload):
         return 0
-    at = int(np.frombuffer(payload, np.uint8).__array_interface__["data"][0]) - base
+    at = packet_columns.address_of(payload) - base
     if 0 <= at < size:
         return at
     kept += payload

@@ -208,10 +208,10 @@ class Streams:
         self._delivery.time = time
         events: list[Event] = []
         if number >= self._next_due:
-            self._decide(number, events)
-            events = self._with_starts(events)
-        self._feed(segment, events)
-        return self._with_starts(events)
+            self._decide(number)
+            events = self._taken()
+        self._feed(segment)
+        return events + self._taken()
 
     @property
     def is_settled(self) -> bool:
@@ -232,32 +232,29 @@ class Streams:
         """Account for packets up to this number that belong to other connections. Decide bytes that are due, as `feed`
         would.
         """
-        events: list[Event] = []
         at = 0
         while self._next_due <= number:
             at = max(at + 1, self._next_due)
             if at > number or at > self._next_due + self.limits.grace:
                 break  # only further segments decide it
             self._delivery.packet = at
-            self._decide(at, events)
-        return self._with_starts(events)
+            self._decide(at)
+        return self._taken()
 
     def flush(self) -> list[Event]:
         """Decide all waiting bytes now instead of GRACE packets later, for a reader that waits for a capture to grow.
         Holes that may still be filled stay.
         """
-        events: list[Event] = []
         while self._due:
-            self._decide(_NEVER, events)
-        return self._with_starts(events)
+            self._decide(_NEVER)
+        return self._taken()
 
     def close(self) -> list[Event]:
         """End the capture: deliver all waiting bytes, with gaps, and end all connections."""
-        events: list[Event] = []
         for connection in self._table.open_ones():
-            self._finish(connection, "rst" if connection.reset else "end", events)
+            self._finish(connection, "rst" if connection.reset else "end")
         self._table.clear()
-        return self._with_starts(events)
+        return self._taken()
 
     def waiting_since(self) -> int | None:
         """Return the lowest packet number of undelivered bytes, or None if all are delivered. No later event has a
@@ -273,7 +270,7 @@ class Streams:
 
     # The general case of a segment
 
-    def _feed(self, segment: Segment, events: list[Event]) -> None:
+    def _feed(self, segment: Segment) -> None:
         half = self._halves.get(segment.ends)
         if half is not None and half.connection.closed:
             if not begins_another(half, segment):
@@ -281,10 +278,10 @@ class Streams:
                 return
             half = None
         elif half is not None and segment.flags & SYN and opens_another(half, segment):
-            self._finish(half.connection, "reused", events)
+            self._finish(half.connection, "reused")
             half = None
         if half is None:
-            half = self._open(segment, events)
+            half = self._open(segment)
         sequence = segment.sequence
         acknowledgment = segment.acknowledgment
         half.connection.syns += segment.flags & (SYN | ACK) == SYN
@@ -295,7 +292,7 @@ class Streams:
             half.isn = sequence
             sequence = (sequence + 1) & MASK
             if half.connection.number in self._unannounced:
-                self._emit_start(half.peer if segment.flags & ACK else half, segment, events)
+                self._emit_start(half.peer if segment.flags & ACK else half, segment)
             if half.next == UNKNOWN:
                 half.begin(sequence)
             if segment.flags & ACK and half.peer.next == UNKNOWN:
@@ -303,7 +300,7 @@ class Streams:
                 if half.peer.anchor != UNKNOWN:
                     half.peer.begin_at_hint(half.peer.anchor)
         elif self._is_stray(half, sequence):
-            self._handle_stray(half, segment, events)
+            self._handle_stray(half, segment)
             return
         half.connection.last = segment.packet
         half.opens_or_shuts(segment)
@@ -311,7 +308,7 @@ class Streams:
             half.acked = acknowledgment
             half.peer.receives(acknowledgment)
         self._take(half, segment, sequence)
-        self._deliver(half.connection, events)
+        self._deliver(half.connection)
 
     def _take(self, half: Half, segment: Segment, sequence: int) -> None:
         """Store a segment's payload, and apply its flags and numbers."""
@@ -351,7 +348,7 @@ class Streams:
             return False
         return not -FAR < half.at(sequence) - half.position < FAR
 
-    def _handle_stray(self, half: Half, segment: Segment, events: list[Event]) -> None:
+    def _handle_stray(self, half: Half, segment: Segment) -> None:
         """Handle a segment far from its stream. It is damaged, unless the next segment follows it: then a new
         connection began unseen.
         """
@@ -363,23 +360,23 @@ class Streams:
             half.stray = segment
             self._delivery.count("stray", len(segment.payload))
             return
-        self._finish(half.connection, "reused", events)
+        self._finish(half.connection, "reused")
         self._delivery.count("stray", -len(before.payload))
-        half = self._open(before, events)
+        half = self._open(before)
         for tcp_segment in (before, segment):
             self._take(half, tcp_segment, tcp_segment.sequence)
             half.acked = tcp_segment.acknowledgment
             half.connection.last = tcp_segment.packet
-        self._deliver(half.connection, events)
+        self._deliver(half.connection)
 
-    def _open(self, segment: Segment, events: list[Event]) -> Half:
+    def _open(self, segment: Segment) -> Half:
         """Add a connection and return its half for this segment. If too many are open, end the least recently used
         tenth of them.
         """
         if self._table.open >= self.limits.connections:
             silent = sorted(self._table.open_ones(), key=lambda connection: connection.last)
             for connection in silent[: len(silent) // 10 + 1]:
-                self._finish(connection, "evicted", events)
+                self._finish(connection, "evicted")
         half = self._table.add(segment)
         half.connection.began = segment.time
         half.connection.packet = segment.packet
@@ -388,23 +385,25 @@ class Streams:
         key = connection_key(segment)
         start = Start(half.connection.number, source, destination, opened, segment.time, segment.packet, key)
         if start.opened:
-            events.append(start)
+            self._delivery.events.append(start)
         else:
             # Its SYN may follow. The start is emitted before the first event of the connection.
             self._unannounced[start.connection] = start
         return half
 
-    def _emit_start(self, opener: Half, segment: Segment, events: list[Event]) -> None:
+    def _emit_start(self, opener: Half, segment: Segment) -> None:
         """Emit the start of a connection whose SYN was captured after another of its packets."""
         start = self._unannounced.pop(opener.connection.number)
         start = start._replace(opened=True, key=connection_key(segment))
         if opener.direction:
             self._table.turn(opener.connection)
             start = start._replace(source=start.destination, destination=start.source)
-        events.append(start)
+        self._delivery.events.append(start)
 
-    def _with_starts(self, events: list[Event]) -> list[Event]:
-        """Return these events, with starts inserted before the first events of new connections."""
+    def _taken(self) -> list[Event]:
+        """Return the events so far, with starts inserted before the first events of new connections."""
+        events = self._delivery.events
+        self._delivery.events = []
         if not self._unannounced or not events:
             return events
         out: list[Event] = []
@@ -414,11 +413,11 @@ class Streams:
             out.append(event)
         return out
 
-    def _finish(self, connection: Connection, reason: EndReason, events: list[Event]) -> None:
+    def _finish(self, connection: Connection, reason: EndReason) -> None:
         """Deliver the rest, end the connection, and keep only the state that identifies late packets."""
-        self._delivery.deliver_all(connection, events)
+        self._delivery.deliver_all(connection)
         life = connection.life(self._delivery.time)
-        events.append(End(connection.number, reason, self._delivery.time, self._delivery.packet, life))
+        self._delivery.events.append(End(connection.number, reason, self._delivery.time, self._delivery.packet, life))
         connection.closed = True
         connection.settle()
         for half in connection.halves:
@@ -428,24 +427,24 @@ class Streams:
 
     # Waiting bytes
 
-    def _deliver(self, connection: Connection, events: list[Event]) -> None:
+    def _deliver(self, connection: Connection) -> None:
         """Deliver as much as possible, and schedule the decision on the rest."""
-        self._delivery.deliver(connection, events)
+        self._delivery.deliver(connection)
         for half in connection.halves:
             while half.held.cost > self.limits.direction:
-                self._delivery.force(connection, half, events)
+                self._delivery.force(connection, half)
         while self._delivery.held > self.limits.total and self._waiting:
             first = next(iter(self._waiting.values()))
             for half in first.halves:
-                self._delivery.force(first, half, events)
-            self._arrange(first, events)
-        self._arrange(connection, events)
+                self._delivery.force(first, half)
+            self._arrange(first)
+        self._arrange(connection)
 
-    def _arrange(self, connection: Connection, events: list[Event]) -> None:
+    def _arrange(self, connection: Connection) -> None:
         if connection.closed:
             return
         if all(half.finished and not half.held for half in connection.halves):
-            self._finish(connection, "fin", events)
+            self._finish(connection, "fin")
             return
         if connection.settle():
             self._waiting.pop(connection.number, None)
@@ -466,7 +465,7 @@ class Streams:
             heappush(self._due, (connection.due, connection.number, connection))
             self._next_due = self._due[0][0]
 
-    def _decide(self, number: int, events: list[Event]) -> None:
+    def _decide(self, number: int) -> None:
         """Decide the bytes that are due at packet `number`."""
         undecided: list[Connection] = []
         while self._due and self._due[0][0] <= number:
@@ -476,26 +475,26 @@ class Streams:
             connection.due = 0
             before = number - self.limits.grace
             if connection.reset and connection.reset <= before:
-                self._finish(connection, "rst", events)
+                self._finish(connection, "rst")
                 continue
             ripe = [half for half in connection.halves if half.since and half.since <= before]
             for half in ripe:
                 self._delivery.start(half)
-            self._delivery.deliver(connection, events)
+            self._delivery.deliver(connection)
             for half in ripe:
                 if half.since:
-                    self._decide_half(connection, half, events)
+                    self._decide_half(connection, half)
             undecided.append(connection)
         self._next_due = self._due[0][0] if self._due else _NEVER
         for connection in undecided:
-            self._arrange(connection, events)
+            self._arrange(connection)
 
-    def _decide_half(self, connection: Connection, half: Half, events: list[Event]) -> None:
+    def _decide_half(self, connection: Connection, half: Half) -> None:
         if half.blocked() and half.peer.acknowledged(half.peer.hole()):
             half = half.peer
         if half.acknowledged(half.hole()):
-            self._delivery.give_up(half, "lost", events)
+            self._delivery.give_up(half, "lost")
         elif half.blocked():
             half.peer.give_up()
-            self._delivery.deliver_one(half, events)
-        self._delivery.deliver(connection, events)
+            self._delivery.deliver_one(half)
+        self._delivery.deliver(connection)

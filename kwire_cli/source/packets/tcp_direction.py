@@ -8,9 +8,10 @@ have a meaning. Sequence numbers are the numbers on the wire, modulo 2^32.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.source.packets.model import MASK, Chunks, Data, Event, Fin, Gap, GapKind, Life
+from kwire_cli.source.packets.model import MASK, Chunks, Counts, Data, Event, Fin, Gap, GapKind, Life
 from kwire_cli.structs.network import ACK, ZERO_WINDOW
 
 if TYPE_CHECKING:
@@ -48,36 +49,10 @@ class Tag(NamedTuple):
     acknowledgment: int
 
 
-class Counts(NamedTuple):
-    """The counts of a direction for the `Life` of its connection. Most directions share NO_COUNTS.
-
-    Attributes:
-        repeated: Segments with payload that was present before.
-        again: Payload bytes that were present before.
-        lost: Bytes that are not in the capture.
-        cut: Bytes that the capture truncated from packets.
-        shut: Nanoseconds for which this side's receive window was zero.
-        shut_since: The time since which the window has been zero, or None.
-
-    """
-
-    repeated: int = 0
-    again: int = 0
-    lost: int = 0
-    cut: int = 0
-    shut: int = 0
-    shut_since: int | None = None
-
-    def shut_until(self, time: int | None) -> int:
-        """Return the nanoseconds for which the receive window was zero, up to a time."""
-        if self.shut_since is None or time is None:
-            return self.shut
-        return self.shut + max(time - self.shut_since, 0)
-
-
 NO_COUNTS = Counts()
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Half:
     """One direction of a connection.
 
@@ -99,51 +74,26 @@ class Half:
 
     """
 
-    __slots__ = (
-        "acked",
-        "anchor",
-        "calm",
-        "connection",
-        "counts",
-        "direction",
-        "fin",
-        "fin_tag",
-        "finished",
-        "held",
-        "hint",
-        "isn",
-        "least",
-        "mark",
-        "next",
-        "peer",
-        "position",
-        "since",
-        "stray",
-        "unseen",
-    )
-
-    peer: Half
-    fin_tag: Tag
-
-    def __init__(self, connection: Connection, direction: int) -> None:
-        self.connection = connection
-        self.direction = direction
-        self.calm = False
-        self.next = UNKNOWN
-        self.anchor = UNKNOWN
-        self.position = _ORIGIN
-        self.isn = UNKNOWN
-        self.hint = UNKNOWN
-        self.least = UNKNOWN
-        self.unseen = False
-        self.acked = UNKNOWN
-        self.held = NOTHING
-        self.mark = UNKNOWN
-        self.fin = UNKNOWN
-        self.finished = False
-        self.counts = NO_COUNTS
-        self.since = 0
-        self.stray: Segment | None = None
+    connection: Connection
+    direction: int
+    peer: Half = field(init=False)
+    calm: bool = False
+    next: int = UNKNOWN
+    anchor: int = UNKNOWN
+    position: int = _ORIGIN
+    isn: int = UNKNOWN
+    hint: int = UNKNOWN
+    least: int = UNKNOWN
+    unseen: bool = False
+    acked: int = UNKNOWN
+    held: Chunks = NOTHING
+    mark: int = UNKNOWN
+    fin: int = UNKNOWN
+    fin_tag: Tag = field(init=False)
+    finished: bool = False
+    counts: Counts = NO_COUNTS
+    since: int = 0
+    stray: Segment | None = None
 
     def at(self, sequence: int) -> int:
         """Return the position of a sequence number."""
@@ -220,15 +170,12 @@ class Half:
         """Return whether the other side has acknowledged all bytes before this position."""
         return position != UNKNOWN != self.peer.acked and position <= self.at(self.peer.acked) < self.position + FAR
 
-    @property
-    def heard(self) -> bool:
-        """Return whether this side sent a segment other than a RST."""
-        return self.isn != UNKNOWN or self.next != UNKNOWN or self.anchor != UNKNOWN
-
-    @property
-    def sent(self) -> int | None:
-        """Payload bytes of this side modulo 2^32; None if its start was not seen."""
-        return None if UNKNOWN in {self.isn, self.next} else (self.next - self.isn - 1) & MASK
+    def history(self, time: int | None) -> Counts:
+        """Return the history of the direction up to a time."""
+        heard = self.isn != UNKNOWN or self.next != UNKNOWN or self.anchor != UNKNOWN
+        size = None if UNKNOWN in {self.isn, self.next} else (self.next - self.isn - 1) & MASK
+        counts = self.counts.opens(time)
+        return Counts(counts.repeated, counts.again, counts.lost, counts.cut, counts.shut, heard=heard, size=size)
 
     def repeats(self, again: int, size: int) -> None:
         """Count a segment of `size` payload bytes. `again` bytes are repeated. Truncated bytes are included."""
@@ -242,8 +189,8 @@ class Half:
         if segment.flags & ZERO_WINDOW:
             if counts.shut_since is None:
                 self.counts = counts._replace(shut_since=segment.time)
-        elif counts.shut_since is not None:
-            self.counts = counts._replace(shut=counts.shut_until(segment.time), shut_since=None)
+        else:
+            self.counts = counts.opens(segment.time)
 
     def busy(self) -> bool:
         """Return whether this side has waiting or expected bytes, a FIN, or a zero window."""
@@ -263,6 +210,7 @@ class Half:
         return self.acknowledged(hole) if hole != UNKNOWN else self.blocked()
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Connection:
     """A connection with its two directions.
 
@@ -281,39 +229,25 @@ class Connection:
 
     """
 
-    __slots__ = (
-        "began",
-        "closed",
-        "closed_by",
-        "due",
-        "ended",
-        "ends",
-        "first",
-        "last",
-        "number",
-        "packet",
-        "reset",
-        "reset_by",
-        "syns",
-    )
+    number: int
+    ends: bytes
+    first: Half = field(init=False)
+    closed: bool = False
+    reset: int = 0
+    reset_by: Half | None = None
+    due: int = 0
+    began: int | None = None
+    packet: int = 0
+    last: int = 0
+    syns: int = 0
+    closed_by: Half | None = None
+    ended: int | None = None
 
-    def __init__(self, number: int, ends: bytes) -> None:
-        self.number = number
-        self.ends = ends
+    def __post_init__(self) -> None:
         self.first = Half(self, 0)
         other = Half(self, 1)
         self.first.peer = other
         other.peer = self.first
-        self.closed = False
-        self.reset = 0
-        self.due = 0
-        self.reset_by: Half | None = None
-        self.began: int | None = None
-        self.ended: int | None = None
-        self.closed_by: Half | None = None
-        self.packet = 0
-        self.last = 0
-        self.syns = 0
 
     @property
     def halves(self) -> tuple[Half, Half]:
@@ -336,23 +270,15 @@ class Connection:
     def life(self, time: int | None) -> Life:
         """Return the history of the connection up to a time."""
         one, other = self.halves
-        mine = one.counts
-        theirs = other.counts
         until = self.ended if self.ended is not None else time
         return Life(
             self.syns,
-            (one.heard, other.heard),
-            (one.sent, other.sent),
-            (mine.repeated, theirs.repeated),
             self.began,
             self.packet,
             None if self.closed_by is None else self.closed_by.direction,
             self.ended,
             self.closed_by is not None and self.closed_by is self.reset_by,
-            (mine.again, theirs.again),
-            (mine.shut_until(until), theirs.shut_until(until)),
-            (mine.lost, theirs.lost),
-            (mine.cut, theirs.cut),
+            (one.history(until), other.history(until)),
         )
 
     def settle(self) -> bool:
@@ -364,9 +290,10 @@ class Connection:
 
 
 class Delivery:
-    """Delivers chunks as events. Methods append to `events`.
+    """Delivers chunks as events.
 
     Attributes:
+        events: The events that were not taken yet.
         held: The approximate memory of all waiting chunks.
         time: The time of the packet that is being processed.
         packet: The number of that packet.
@@ -374,6 +301,7 @@ class Delivery:
     """
 
     def __init__(self) -> None:
+        self.events: list[Event] = []
         self.counts: Counter[str] = Counter()
         self.held = 0
         self.time: int | None = None
@@ -425,15 +353,15 @@ class Delivery:
             first = half.held.starts[0] if half.held else half.at(half.fin)
             half.begin((half.anchor + first - half.position) & MASK)
 
-    def force(self, connection: Connection, half: Half, events: list[Event]) -> None:
+    def force(self, connection: Connection, half: Half) -> None:
         """Deliver the first chunk although bytes before it are missing."""
         self.start(half)
-        self.give_up(half, "limit", events)
+        self.give_up(half, "limit")
         if half.ready():
-            self.deliver_one(half, events)
-        self.deliver(connection, events)
+            self.deliver_one(half)
+        self.deliver(connection)
 
-    def give_up(self, half: Half, kind: GapKind, events: list[Event]) -> None:
+    def give_up(self, half: Half, kind: GapKind) -> None:
         """Turn the hole that blocks delivery, if any, into a gap."""
         end = half.hole()
         if end == UNKNOWN:
@@ -443,26 +371,26 @@ class Delivery:
         else:
             tag = half.fin_tag if half.fin != UNKNOWN else Tag(self.time, self.packet, 0)
         size = end - half.position
-        events.append(Gap(half.connection.number, half.direction, size, kind, tag.time, tag.packet))
+        self.events.append(Gap(half.connection.number, half.direction, size, kind, tag.time, tag.packet))
         if kind != "end":  # bytes that are missing at the end were not acknowledged
             half.counts = half.counts._replace(lost=half.counts.lost + size)
         half.advance(size)
 
-    def deliver(self, connection: Connection, events: list[Event]) -> None:
+    def deliver(self, connection: Connection) -> None:
         """Deliver the next bytes of both directions. Each waits for bytes of the other that it acknowledges."""
         moved = True
         while moved:
             moved = False
             for half in connection.halves:
                 while half.ready() and not half.blocked():
-                    self.deliver_one(half, events)
+                    self.deliver_one(half)
                     moved = True
                 if half.fin == half.next != UNKNOWN and not half.finished:
                     half.finished = True
                     moved = True
-                    events.append(Fin(connection.number, half.direction, half.fin_tag.time, half.fin_tag.packet))
+                    self.events.append(Fin(connection.number, half.direction, half.fin_tag.time, half.fin_tag.packet))
 
-    def deliver_one(self, half: Half, events: list[Event]) -> None:
+    def deliver_one(self, half: Half) -> None:
         """Deliver the first chunk. It must be next."""
         before = half.held.cost
         _, size, data, tag = half.held.pop()
@@ -470,24 +398,24 @@ class Delivery:
         if not half.held:
             half.held = NOTHING
         if data is None:
-            events.append(Gap(half.connection.number, half.direction, size, "cut", tag.time, tag.packet))
+            self.events.append(Gap(half.connection.number, half.direction, size, "cut", tag.time, tag.packet))
             half.counts = half.counts._replace(cut=half.counts.cut + size)
         else:
-            events.append(Data(half.connection.number, half.direction, data, tag.time, tag.packet))
+            self.events.append(Data(half.connection.number, half.direction, data, tag.time, tag.packet))
         half.advance(size)
 
-    def deliver_all(self, connection: Connection, events: list[Event]) -> None:
+    def deliver_all(self, connection: Connection) -> None:
         """Deliver everything that waits, with gaps for missing bytes."""
         for half in connection.halves:
             self.start(half)
         while True:
-            self.deliver(connection, events)
+            self.deliver(connection)
             holes = [half for half in connection.halves if half.hole() != UNKNOWN]
             if acked := [half for half in holes if half.acknowledged(half.hole())]:
-                self.give_up(acked[0], "lost", events)
+                self.give_up(acked[0], "lost")
             elif holes:
-                self.give_up(holes[0], "end", events)
+                self.give_up(holes[0], "end")
             elif blocked := [half for half in connection.halves if half.ready()]:
-                self.deliver_one(blocked[0], events)
+                self.deliver_one(blocked[0])
             else:
                 return

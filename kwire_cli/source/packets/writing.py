@@ -5,8 +5,8 @@ Comments, names, keys and interfaces' descriptions of a file are not taken over,
 
 from __future__ import annotations
 
-from array import array
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.errors import InputError
@@ -16,7 +16,7 @@ from kwire_cli.source.packets.pcap import HEADER_SIZE, PcapngReader, pcap_file
 from kwire_cli.structs import network as declared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Mapping
+    from collections.abc import Container, Iterator, Mapping
 
     from kwire_cli.source.packets.model import Packet
     from kwire_cli.source.packets.pcap import Order
@@ -33,52 +33,30 @@ _UNKNOWN_LENGTH = -1
 """The length of a pcapng section if it is not specified."""
 
 
-class Sink(Protocol):
-    """The interface of a file that grows at its end."""
-
-    @property
-    def size(self) -> int:
-        """Bytes so far."""
-
-    def append(self, data: bytes | bytearray) -> None:
-        """Add bytes at the end."""
-
-
-class Growing:
-    """A file that grows by a function that writes."""
-
-    def __init__(self, write: Callable[[bytes], None]) -> None:
-        self._write = write
-        self.size = 0
-
-    def append(self, data: bytes | bytearray) -> None:
-        """Add bytes at the end."""
-        self._write(bytes(data))
-        self.size += len(data)
+Write = Callable[[bytes], object]
+"""Adds bytes at the end of a file."""
 
 
 class PcapWriter:
-    """A pcap file of one link type, with times in nanoseconds, or in units of `scale` nanoseconds, which is 1000.
+    """A pcap file of one link type, with times in nanoseconds, or in units of `scale` nanoseconds, which is 1000."""
 
-    `places` are the places of the packets' data.
-    """
-
-    def __init__(self, out: Sink, link: int, scale: int = 1) -> None:
-        self.out = out
-        self.places = array("Q")
+    def __init__(self, write: Write, link: int, scale: int = 1) -> None:
+        self._write = write
+        self._size = HEADER_SIZE
         self._scale = scale
         magic = declared.PCAP_NANO if scale == 1 else declared.PCAP_MICRO
         header = {"magic": magic, "major_version": 2, "minor_version": 4, "reserved1": 0, "reserved2": 0}
-        out.append(declared.PCAP["<"].header.build({**header, "snap_len": _SNAP_LENGTH, "link_type": link}))
+        write(declared.PCAP["<"].header.build({**header, "snap_len": _SNAP_LENGTH, "link_type": link}))
 
     def add(self, packet: Packet) -> int:
         """Write a packet. Return the place of its data."""
         seconds, fraction = divmod(packet.time or 0, _SECOND)
         size = len(packet.data)
-        self.out.append(_RECORD.pack(seconds & 0xFFFFFFFF, fraction // self._scale, size, packet.wire_length))
-        self.places.append(self.out.size)
-        self.out.append(packet.data)
-        return self.places[-1]
+        record = _RECORD.pack(seconds & 0xFFFFFFFF, fraction // self._scale, size, packet.wire_length)
+        self._write(record + packet.data)
+        place = self._size + len(record)
+        self._size = place + size
+        return place
 
 
 class PcapngWriter:
@@ -86,9 +64,9 @@ class PcapngWriter:
     written without one.
     """
 
-    def __init__(self, out: Sink) -> None:
-        self.out = out
-        self.places = array("Q")
+    def __init__(self, write: Write) -> None:
+        self._write = write
+        self._size = 0
         self._layout = declared.PCAPNG["<"]
         self._interfaces: dict[int, int] = {}
         section = {
@@ -128,46 +106,44 @@ class PcapngWriter:
             self._block(declared.INTERFACE_BLOCK, body + resolution + end)
         return number
 
-    def _block(self, kind: int, head: bytes, data: bytes | bytearray = b"") -> int:
+    def _block(self, kind: int, head: bytes, data: bytes = b"") -> int:
+        """Write a block. Return the place of its data."""
         padded = -len(data) % 4
         total = _BLOCK.size + len(head) + len(data) + padded + _TRAILER.size
-        self.out.append(_BLOCK.pack(kind, total) + head)
-        place = self.out.size
-        self.out.append(bytes(data) + bytes(padded) + _TRAILER.pack(total))
-        if kind in {declared.SIMPLE_PACKET_BLOCK, declared.ENHANCED_PACKET_BLOCK}:
-            self.places.append(place)
+        self._write(_BLOCK.pack(kind, total) + head + data + bytes(padded) + _TRAILER.pack(total))
+        place = self._size + _BLOCK.size + len(head)
+        self._size += total
         return place
 
 
-def copy_packets(chosen: Mapping[str, Container[int]], form: str, write: Callable[[bytes], None]) -> None:
+def copy_packets(chosen: Mapping[str, Container[int]], form: str, write: Write) -> None:
     """Write the packets of these numbers from each capture file as one capture, `pcap` or `pcapng`.
 
     Bytes, link types and times stay. From pcapng to pcapng, comments, interfaces and keys stay too. Raise InputError
     if a file cannot be read, or if packets of several link types do not go into a pcap file.
     """
-    out = Growing(write)
     if form == "pcap":
-        _copy_to_pcap(chosen, out)
+        _copy_to_pcap(chosen, write)
     elif chosen:
-        _copy_to_pcapng(chosen, out)
+        _copy_to_pcapng(chosen, write)
     else:
-        PcapngWriter(out)
+        PcapngWriter(write)
 
 
-def _copy_to_pcapng(chosen: Mapping[str, Container[int]], out: Sink) -> None:
+def _copy_to_pcapng(chosen: Mapping[str, Container[int]], write: Write) -> None:
     """Copy packets to a pcapng file, with a section or more for each capture file."""
     for file, numbers in chosen.items():
         if capture_format(_first_bytes(file)) == "pcapng":
-            copier = _PcapngCopier(numbers, out)
+            copier = _PcapngCopier(numbers, write)
             for piece in Pieces(file):
                 copier.feed(piece)
             continue
-        writer = PcapngWriter(out)
+        writer = PcapngWriter(write)
         for packet in _chosen_packets(file, numbers):
             writer.add(packet)
 
 
-def _copy_to_pcap(chosen: Mapping[str, Container[int]], out: Sink) -> None:
+def _copy_to_pcap(chosen: Mapping[str, Container[int]], write: Write) -> None:
     """Copy packets to a pcap file, with times in microseconds if all files have these."""
     headers = [_first_bytes(file) for file in chosen]
     in_microseconds = all(capture_format(header) == "pcap" and pcap_file(header).scale != 1 for header in headers)
@@ -177,13 +153,13 @@ def _copy_to_pcap(chosen: Mapping[str, Container[int]], out: Sink) -> None:
         for packet in _chosen_packets(file, numbers):
             if writer is None:
                 link = packet.link
-                writer = PcapWriter(out, link, _MICROSECOND if in_microseconds else 1)
+                writer = PcapWriter(write, link, _MICROSECOND if in_microseconds else 1)
             if packet.link != link:
                 reason = f"a pcap file has one link type, and packets have {link} and {packet.link}: write pcapng"
                 raise InputError(reason, file=file)
             writer.add(packet)
     if writer is None:
-        PcapWriter(out, declared.LINK_ETHERNET)
+        PcapWriter(write, declared.LINK_ETHERNET)
 
 
 def _first_bytes(file: str) -> bytes:
@@ -202,10 +178,10 @@ def _chosen_packets(file: str, numbers: Container[int]) -> Iterator[Packet]:
 class _PcapngCopier(PcapngReader):
     """Writes the sections, interfaces and keys of a pcapng file, and packets of some numbers, byte by byte."""
 
-    def __init__(self, numbers: Container[int], out: Sink) -> None:
+    def __init__(self, numbers: Container[int], write: Write) -> None:
         super().__init__()
         self._numbers = numbers
-        self._out = out
+        self._write = write
 
     def _block(self, order: Order, kind: int, body: bytes, packets: list[Packet], at: int) -> None:
         before = self.number
@@ -217,4 +193,4 @@ class _PcapngCopier(PcapngReader):
             magic, major, minor, _ = order.section.unpack(body)
             body = order.section.pack(magic, major, minor, _UNKNOWN_LENGTH) + after_length
         length = order.block.pack(kind, order.least + len(body))
-        self._out.append(length + body + order.trailer.pack(order.least + len(body)))
+        self._write(length + body + order.trailer.pack(order.least + len(body)))

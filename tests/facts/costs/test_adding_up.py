@@ -56,7 +56,7 @@ def size_of(ledger):
 def check_capture(path, groupings):
     counted = {dimensions: Costs(CATALOG, owners_of(dimensions)) for dimensions in groupings}
     capture, size = Capture(str(path)), 0
-    for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since):
+    for line in traffic(CATALOG, capture, waiting_since=capture.streams.waiting_since):
         size += line.seen.size
         for costs in counted.values():
             costs.add(line)
@@ -192,7 +192,7 @@ def test_damaged_captures(path, dimensions, data):
     accumulators = Accumulators([Setting(5, 16384)])
     costs = Costs(CATALOG, owners_of(dimensions), on_records=accumulators.add)
     capture = Capture(io.BytesIO(bytes(damaged)))
-    for line in traffic(CATALOG, capture, waiting_since=capture.waiting_since):
+    for line in traffic(CATALOG, capture, waiting_since=capture.streams.waiting_since):
         costs.add(line)
     [by_field, by_kind, *_], facts = tables_of(costs, [("field",), (*dimensions, "kind")])
     assert sum(row["bytes"] for row in by_field) == sum(row["bytes"] for row in by_kind) == facts["bytes"] == costs.size

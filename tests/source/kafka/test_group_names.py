@@ -37,6 +37,6 @@ def test_transactional_ids_stand_in_several_places():
 def test_a_line_has_the_groups_of_its_request(path):
     """Most are read as one field, without the rest of the body."""
     capture = Capture(str(path))
-    for line in traffic(kwire_cli.catalog(), capture, waiting_since=capture.waiting_since):
+    for line in traffic(kwire_cli.catalog(), capture, waiting_since=capture.streams.waiting_since):
         request = line.request if line.kind == "response" else line
         assert groups_of(line) == (groups_named(request.api_key, body_of(request)) if request else [])

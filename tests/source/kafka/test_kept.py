@@ -64,7 +64,7 @@ class Given:
 
 def at_once(ends, segments, last, secrets=()):
     replay = Replay(ends, [Given(segments)], last, secrets=secrets)
-    lines = traffic(CATALOG, replay, waiting_since=replay.waiting_since, names=Names())
+    lines = traffic(CATALOG, replay, waiting_since=replay.streams.waiting_since, names=Names())
     return [shown(line, replay.starts[line.stream]) for line in lines]
 
 

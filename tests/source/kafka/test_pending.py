@@ -64,4 +64,4 @@ def test_of_requests_that_were_given_up_a_bounded_number_is_remembered(wire, mon
         waiting.add(request, heard=True)
     late = [number for number in range(1000) if waiting.pop_given_up(number)]
     assert late == [*range(late[0], 997)]
-    assert pending.MAX_REMEMBERED <= len(late) <= 2 * pending.MAX_REMEMBERED
+    assert len(late) == pending.MAX_REMEMBERED

@@ -2,23 +2,21 @@
 
 import random
 from collections import Counter, defaultdict
+from itertools import chain
 from pathlib import Path
 
 import pytest
-from kit.captures import Replay, file_of
+from kit.captures import file_of, replays
 
 import kwire_cli as kwire
 from kwire_cli.facts.costs.counting import Costs
 from kwire_cli.lake.line_walks import Spent
 from kwire_cli.message.known_layout import Layouts
-from kwire_cli.source.files import Naming
 from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.source.packets.descriptors import described, outlined, runs, schedule
 from kwire_cli.source.packets.files import packets
-from kwire_cli.source.packets.parts import PartReader
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.tls.decryption import blocks_of
 
@@ -30,26 +28,17 @@ FEWEST = (1, 8, 48)
 """Frames in a row from which on they are read together."""
 
 
-def replays(path, size):
+def replays_of(path, size):
     keys = path.with_suffix(".keys")
-    plan = schedule([outlined(str(path), size)], Naming())
-    secrets = (*(blocks_of([str(keys)]) if keys.exists() else ()), *plan.secrets)
-    rows = {}
-    for part in plan.parts:
-        for each in described(part, PartReader(part.part)):
-            rows.setdefault(each.ends, []).append(each)
-    for ends, found in rows.items():
-        yield lambda ends=ends, found=found: Replay(
-            ends, runs(found, plan.files, plan.origin(0)), plan.points[0].last, secrets=secrets
-        )
+    return replays([path], size, blocks_of([str(keys)]) if keys.exists() else ())
 
 
 def one_by_one(path, size):
     """What `kwire overhead` counts of the lines, for each api, kind and version."""
     found = defaultdict(lambda: Costs(CATALOG, ()))
-    for replay in replays(path, size):
+    for replay in replays_of(path, size):
         again = replay()
-        for line in traffic(CATALOG, again, waiting_since=again.waiting_since, names=Names()):
+        for line in traffic(CATALOG, again, waiting_since=again.streams.waiting_since, names=Names()):
             found[line.api, line.kind, line.api_version].add(line)
     out = Counter()
     for key, costs in found.items():
@@ -61,10 +50,10 @@ def one_by_one(path, size):
 def at_once(path, size):
     """The same as the table `costs` has it, and how many frames were read together."""
     many, spent = 0, Spent(CATALOG)
-    for replay in replays(path, size):
+    for replay in replays_of(path, size):
         own = replay()
         reader = EndsReader(own.ends, LAYOUTS, None, Names(), own.origin, own.tls)
-        for found in reader.whole(own.runs, own.last):
+        for found in (*chain.from_iterable(map(reader.take, own.runs)), *reader.close(own.last)):
             for frames in found.frames if isinstance(found, Stretch) else ():
                 many += len(frames.which)
                 spent.frames(frames)
@@ -182,6 +171,6 @@ def test_frames_that_no_layout_fits(written, seed):
             out.append(segment)
     path = written(out)
     check(path, 1 << 20)
-    for replay in replays(path, 1 << 20):
+    for replay in replays_of(path, 1 << 20):
         kinds |= {line.kind for line in traffic(CATALOG, replay(), names=Names())}
     assert {key[1] for key in at_once(path, 1 << 20)[0]} == kinds

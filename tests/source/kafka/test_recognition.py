@@ -37,7 +37,7 @@ def paired(seen):
 def test_an_answer_that_reads_as_a_request_makes_nobody_a_client(wire):
     """The first request is lost: the side that opened the connection is the client all the same."""
     said = [(0, LOST), (1, versions(wire)), (0, wire.heartbeat(2)), (1, wire.beat(2))]
-    seen = wire.talk(*said, client=0)
+    seen = wire.talk(*said, opener=0)
     assert shown(seen) == [("gap", 0), ("response", 1), ("request", 0), ("response", 1)]
     assert paired(seen) == [None, 2]
     seen = wire.talk(*said, from_start=False)
@@ -61,7 +61,7 @@ def test_clients_without_a_name_are_told_by_both_sides_in_mid_stream(wire, clien
 def test_who_opened_the_connection_is_no_client_if_it_answers(wire):
     asked = [wire.heartbeat(n) for n in (1, 2)]
     seen = wire.talk(
-        (0, wire.beat(500_000_000)), (1, asked[0]), (0, wire.beat(1)), (1, asked[1]), (0, wire.beat(2)), client=0
+        (0, wire.beat(500_000_000)), (1, asked[0]), (0, wire.beat(1)), (1, asked[1]), (0, wire.beat(2)), opener=0
     )
     assert shown(seen) == [("response", 0), *[("request", 1), ("response", 0)] * 2]
 
@@ -119,7 +119,7 @@ def test_an_answer_whose_request_is_lost_too_is_found_where_its_bytes_begin(wire
         (1, versions(wire, 5)),
         (0, wire.heartbeat(6)),
         (1, wire.beat(6)),
-        client=0,
+        opener=0,
     )
     assert [kind for kind, _ in shown(seen)] == ["request", "gap", "gap", "response", "request", "response"]
     assert paired(seen) == [None, 6]
@@ -129,14 +129,14 @@ def test_what_reads_as_a_request_in_the_rest_of_a_cut_frame_swallows_nothing(wir
     """What names a client is not believed at once: the next whole frame shows that it was none."""
     false = b"\0\0\1\0\0\3\0\1\0\0\0\5\0\1a" + bytes(13)
     whole = wire.heartbeat(2, group="g" * 90)
-    seen = wire.talk((0, wire.heartbeat(1)), (0, 60), (0, false), (0, whole), (0, wire.heartbeat(3)), client=0)
+    seen = wire.talk((0, wire.heartbeat(1)), (0, 60), (0, false), (0, whole), (0, wire.heartbeat(3)), opener=0)
     assert [each.data for each in seen if each.kind == "request"][1:] == [whole, wire.heartbeat(3)]
 
 
 def test_a_frame_that_the_next_loss_cuts_is_shown_by_its_beginning(wire):
     long = wire.heartbeat(2, group="g" * 5000)
     seen = wire.talk(
-        (0, wire.heartbeat(1)), (0, 60), (0, long[:1000]), (0, len(long) - 1000), (0, wire.heartbeat(3)), client=0
+        (0, wire.heartbeat(1)), (0, 60), (0, long[:1000]), (0, len(long) - 1000), (0, wire.heartbeat(3)), opener=0
     )
     assert [(each.kind, each.missing) for each in seen] == [
         ("request", 0),
@@ -183,7 +183,7 @@ def listen(wire, make, count, side, known, heard=int):
     """Return the most bytes that waited when a connection heard `count` pieces of nonsense in mid-stream; `heard` is
     for the end of each piece.
     """
-    connection = Connection(Layouts(wire.catalog), from_start=False, broker=1 if known else None)
+    connection = Connection(Layouts(wire.catalog), from_start=False, client=0 if known else None)
     if known:
         list(connection.feed(0, wire.heartbeat(1) + wire.heartbeat(5), 1, None))
         connection._framers[0]._lose_framing(0)

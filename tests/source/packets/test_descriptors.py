@@ -5,13 +5,12 @@ whole.
 import gzip
 import random
 import re
-from collections import defaultdict
 from functools import partial
 from pathlib import Path
 
 import pytest
 from kit import traffic as make
-from kit.captures import Replay, packet_of
+from kit.captures import packet_of, ports, replays
 
 import kwire_cli as kwire
 from kwire_cli.message.known_layout import Layouts
@@ -19,10 +18,9 @@ from kwire_cli.source.captures import Capture
 from kwire_cli.source.files import Naming
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import Watch, traffic
-from kwire_cli.source.packets.descriptors import described, outlined, runs, schedule
 from kwire_cli.source.packets.files import captures_in, packets
 from kwire_cli.source.packets.model import Start
-from kwire_cli.source.packets.parts import PartReader
+from kwire_cli.source.packets.points import points_of
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.stores.opening import tree
 
@@ -34,7 +32,8 @@ CATALOG = kwire.catalog()
 def shown(line, stream):
     document = line.to_json(records="decoded") | {"packet": line.seen.packet}  # over all files
     # A gap that nothing follows has the packet at which it was decided, of whichever connection that was.
-    for name in ("frame", "requestFrame", "stream", "file", *(("time", "packet") if line.kind == "gap" else ())):
+    of_gap = ("time", "packet") if line.kind == "gap" else ()
+    for name in ("frame", "requestFrame", "stream", "capture", "file", *of_gap):
         document.pop(name, None)
     return repr((stream, document))
 
@@ -43,45 +42,28 @@ def whole(path):
     """The lines of a capture that is read from its start, by the first packets of their connections."""
     starts = {event.connection: event.packet for event in Capture(path) if type(event) is Start}
     capture = Capture(path)
-    lines = traffic(CATALOG, capture, waiting_since=capture.waiting_since, again=partial(Capture, path))
+    lines = traffic(CATALOG, capture, waiting_since=capture.streams.waiting_since, again=partial(Capture, path))
     return sorted(shown(line, starts[line.stream]) for line in lines)
-
-
-def connections(paths, size):
-    """What the owners of connections get, sorted as Spark sorts it."""
-    plan = schedule([outlined(str(path), size) for path in paths], Naming())
-    rows = defaultdict(list)
-    for part in plan.parts:
-        for each in described(part, PartReader(part.part)):
-            rows[each.point, each.ends].append(each)
-    for (point, ends), found in rows.items():
-        found.sort(key=lambda each: (each.moment, each.chain, each.packet))
-        yield lambda plan=plan, point=point, ends=ends, found=found: replayed(plan, point, ends, found)
-
-
-def replayed(plan, point, ends, found):
-    origin = plan.origin(point)
-    return Replay(ends, runs(found, plan.files, origin), plan.points[point].last, origin=origin)
 
 
 def together(paths, size=1500):
     """The lines of the same, put together by connection."""
     names = Names()
-    replays = []
-    for replay in connections(paths, size):
+    found = []
+    for replay in replays(paths, size):
         watch = Watch(Layouts(CATALOG), None, Names())
         watch.take([*replay()])
         watch.close()
         known = watch.names
         for kind in ("topics", "brokers", "sessions"):
             getattr(names, kind).update(getattr(known, kind))
-        replays.append(replay())
+        found.append(replay())
     lines = []
-    for replay in replays:
+    for replay in found:
         own = Names(dict(names.topics), dict(names.brokers), dict(names.sessions))
         lines += [
             shown(line, replay.starts[line.stream])
-            for line in traffic(CATALOG, replay, waiting_since=replay.waiting_since, names=own)
+            for line in traffic(CATALOG, replay, waiting_since=replay.streams.waiting_since, names=own)
         ]
     return sorted(lines)
 
@@ -147,9 +129,9 @@ def test_captures_of_two_machines_are_merged_by_time(tmp_path):
     one.write_bytes(make.pcap_file(made))
     both = [tmp_path / "a.pcap", tmp_path / "b.pcap"]
     for side, path in enumerate(both):
-        ways = (segment.source.port > segment.destination.port for segment in segments)
+        ways = (ports(segment)[0] > ports(segment)[1] for segment in segments)
         path.write_bytes(make.pcap_file([each for each, way in zip(made, ways, strict=True) if way == side]))
-    assert [len(point.chains) for point in schedule([outlined(str(path)) for path in both], Naming()).points] == [2]
+    assert [len(point.chains) for point in points_of([str(path) for path in both], Naming())] == [2]
 
     def without_packets(lines):
         return sorted(re.sub(r"^\(\d+|'packet': \d+", "", line) for line in lines)
@@ -158,7 +140,7 @@ def test_captures_of_two_machines_are_merged_by_time(tmp_path):
     packed = [path.with_suffix(".pcap.gz") for path in both]
     for path, plain in zip(packed, both, strict=True):
         path.write_bytes(gzip.compress(plain.read_bytes()))
-    assert [len(point.chains) for point in schedule([outlined(str(path)) for path in packed], Naming()).points] == [2]
+    assert [len(point.chains) for point in points_of([str(path) for path in packed], Naming())] == [2]
     assert without_packets(together(packed)) == without_packets(whole(one))
 
 
@@ -170,5 +152,3 @@ def test_files_that_are_no_captures(tmp_path):
     (tmp_path / "within" / "unnamed").write_bytes(SAMPLES[0].read_bytes())
     found = captures_in(tree(tmp_path))
     assert found == [str(tmp_path / "empty.pcap"), str(tmp_path / "within" / "unnamed")]
-    plan = schedule(map(outlined, [*found, str(tmp_path / "note.txt")]), Naming())
-    assert [Path(path).name for path, _ in plan.faults] == ["empty.pcap", "note.txt"]

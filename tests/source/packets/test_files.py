@@ -27,7 +27,8 @@ from kit.traffic import (
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.files import PIECE
-from kwire_cli.source.packets.files import CaptureReader, is_capture, packets
+from kwire_cli.source.packets.files import is_capture, packets
+from kwire_cli.source.packets.pcap import PcapngReader, PcapReader
 from kwire_cli.structs import network
 from kwire_cli.structs.network import PCAP_MICRO, PCAP_NANO, PCAPNG
 
@@ -86,7 +87,7 @@ def test_cut_at_every_byte(make):
 @given(st.lists(st.integers(1, 40), max_size=40), st.sampled_from([pcap_file, pcapng_file]))
 def test_fed_in_pieces_of_any_size(sizes, make):
     data, at, got = make(FEW), 0, []
-    reader = CaptureReader()
+    reader = PcapReader() if make is pcap_file else PcapngReader()
     for size in sizes:
         got += reader.feed(data[at : at + size])
         at += size
@@ -177,7 +178,7 @@ def test_lost_framing_ends_reading():
 
 def test_a_huge_unknown_block_is_skipped_without_keeping_it():
     size = 1 << 30
-    reader = CaptureReader()
+    reader = PcapngReader()
     assert (
         reader.feed(section("<") + interface("<") + PCAPNG["<"].block.build({"type": 77, "total_length": size})) == []
     )

@@ -22,6 +22,7 @@ from kit.traffic import (
     vxlan,
 )
 
+from kwire_cli.source.packets.model import endpoints
 from kwire_cli.source.packets.segments import LIMIT, MAX_NESTING, Segments
 from kwire_cli.structs import network
 
@@ -47,8 +48,9 @@ def test_carried_by(name):
         2000,
         network.ACK,
     )
-    assert segment.source in {(CLIENT, 50000), (CLIENT6, 50000)}
-    assert segment.destination == (SERVER if len(segment.source.address) == 4 else SERVER6, 9092)
+    source, destination = endpoints(segment.ends)
+    assert source in {(CLIENT, 50000), (CLIENT6, 50000)}
+    assert destination == (SERVER if len(source.address) == 4 else SERVER6, 9092)
     assert (segment.packet, segment.time) == (1, 1_000_000_000)
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 from kit.commands import examples
 from kit.traffic import BACK, CLIENT, ENDS, SERVER, Talk
 
-from kwire_cli.source.packets.model import Data, End, Gap, Life, Start
+from kwire_cli.source.packets.model import Counts, Data, End, Gap, Life, Start
 from kwire_cli.source.packets.tcp import Limits, Streams
 from kwire_cli.structs.network import ACK, RST, SYN
 
@@ -61,7 +61,8 @@ def test_a_whole_connection():
     assert events[0]._replace(key=0) == Start(0, (CLIENT, 50000), (SERVER, 9092), True, 1_000_000_000, 1)
     assert events[1] == Data(0, 0, b"question one", 4_000_000_000, 4)
     assert events[2] == Data(0, 1, b"answer one", 5_000_000_000, 5)
-    life = Life(1, (True, True), (29, 24), (0, 0), 1_000_000_000, 1, 0, 10_000_000_000)
+    sides = Counts(heard=True, size=29), Counts(heard=True, size=24)
+    life = Life(1, 1_000_000_000, 1, 0, 10_000_000_000, False, sides)
     assert events[-1] == End(0, "fin", 11_000_000_000, 11, life)
     assert not streams.counts
 
