@@ -25,7 +25,7 @@ from kwire_cli.cli.on_spark import OnSpark
 from kwire_cli.cli.options import Tables
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted, few
-from kwire_cli.stores import path_of
+from kwire_cli.stores import exists, path_of
 from kwire_cli.view.arrow import FORMATS as ARROW_FORMATS, write_batches
 
 if TYPE_CHECKING:
@@ -84,6 +84,8 @@ class Options(Tables, OnSpark):
             if self.older_than is not None:
                 days_of(self.older_than)
             return
+        if self.sql is not None and exists(self.sql):
+            raise click.UsageError(f"{self.sql} is a file or folder; the lake comes first: kwire query LAKE SQL")
         if self.sql is None or not self.sql.strip():
             raise click.UsageError(f"give a query in SQL, or the name of a report: {', '.join(lake.report_names())}")
 

@@ -209,7 +209,7 @@ def hold_table(file, name, rows, updating):
     if updating:
         file.write_text(f"{before}{table}{after}", "utf-8")
     else:
-        assert found == table
+        assert found == table, f"{file.name} is not up to date: run this test with pytest -n 0 --update"
 
 
 # Run kwire's command line as a process whose terminal is a pseudo-terminal.

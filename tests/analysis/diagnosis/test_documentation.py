@@ -37,7 +37,11 @@ def test_the_page_lists_every_finding_as_the_rules_document_it(request):
     if request.config.getoption("--update"):
         PAGE.write_text(anew, "utf-8")
         text = anew
-    assert text == anew
+    assert text == anew, "docs/findings.md is not up to date: run this test with pytest -n 0 --update"
+
+
+def test_the_list_of_changes_counts_the_findings():
+    assert f"reports {len(kinds())} kinds of findings" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 ROW = re.compile(r"^\| `([\w.-]+)` \| (`.*) \|$", re.MULTILINE)
