@@ -16,20 +16,39 @@ from kwire_cli.analysis.groups.groups import PARAMETERS as OF_GROUPS, group_bloc
 from kwire_cli.analysis.summary_parts import Contents
 from kwire_cli.analysis.summary_tables import tables_of
 from kwire_cli.analysis.transactions.transactions import transaction_blocks
-from kwire_cli.answer import Answer, Table
+from kwire_cli.answer import Answer, Column, Table
+from kwire_cli.engine.values import instant
 from kwire_cli.questions.traffic import queries_in
+from kwire_cli.records.batch import Batch, head_json
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kinds import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.answer import Block
+    from kwire_cli.analysis.subjects import LogItem
+    from kwire_cli.answer import Block, Row
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.reading import Opened
 
 MOST_CALLS = 250_000
 """Maximum number of calls for a page. Their size is only known later, when the page is written."""
+MOST_BATCHES = 5_000
+"""Maximum number of batches of logs on a page, which draws all of them at once."""
+_BATCHES = (
+    Column("file"),
+    Column("position", "id"),
+    Column("size", "bytes"),
+    Column("baseOffset", "id"),
+    Column("lastOffset", "id"),
+    Column("count", "count", "records"),
+    Column("compression"),
+    Column("maxTimestamp", "instant"),
+    Column("producerId", "id"),
+    Column("isTransactional", "flag"),
+    Column("isControl", "flag"),
+    Column("anomalies", "list"),
+)
 _FOLDERS = ("report", "transactions", "groups", "clients")
 _OF_LOGS = frozenset({"partitions"})
 
@@ -55,6 +74,8 @@ class Report(Contents):
         self._takes = takes
         self._seen = seen
         self._chosen: list[int] | None = None if takes is None else []
+        self.batches: list[Row] = []
+        self.batch_count = 0
         self.parameters = {"most": MOST_CALLS, "chosen": self._chosen, "ids": [], "result": None}
         self.parameters |= {"release": None, "today": None, **OF_GROUPS}
 
@@ -81,6 +102,13 @@ class Report(Contents):
             self._seen = None
         return self._seen is not None
 
+    def log_item(self, item: LogItem) -> None:
+        """Process a batch of a log, or a gap. The first ones are rows of the page."""
+        super().log_item(item)
+        self.batch_count += 1
+        if len(self.batches) < MOST_BATCHES:
+            self.batches.append(_batch_row(item))
+
     def asked(self, query: str) -> list[dict[str, Any]]:
         """Return the rows of a query in `questions/report`. The list is empty if there was no traffic."""
         return self.rows_found(f"report {query}")
@@ -101,6 +129,8 @@ class Report(Contents):
         logs: list[Block] = [table._replace(wide=False) for table in tables_of(self) if table.name in _OF_LOGS]
         if len(sources) > 1:
             logs += transaction_blocks(partial(self._of_transactions, in_logs=True))
+        if self.batches:
+            logs.append(Table("batches", _BATCHES, self.batches, "Batches"))
         if logs:
             yield "logs", Answer("logs", logs)
 
@@ -110,3 +140,16 @@ class Report(Contents):
     def _of_transactions(self, query: str, *, in_logs: bool) -> list[dict[str, Any]]:
         """Return the rows about transactions in logs or in traffic. Both may show the same transactions."""
         return [row for row in self.rows_found(f"transactions {query}") if row["is_in_logs"] is in_logs]
+
+
+def _batch_row(entry: LogItem) -> Row:
+    """Return a batch as a row. A gap has only a position, a size and its code."""
+    item = entry.item
+    if isinstance(item, Batch):
+        values = head_json(item) | {"maxTimestamp": instant(item.head.max_timestamp)}
+        anomalies = list(dict.fromkeys(note.code for note in item.notes))
+    else:
+        values = {"position": item.position, "size": item.size}
+        anomalies = [item.code]
+    values |= {"file": entry.file, "anomalies": anomalies}
+    return tuple(values.get(column.name) for column in _BATCHES)

@@ -55,6 +55,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _SELECTING_OPTIONS = ("offsets", "filter")
 """Options that select batches. Reports need all batches and do not support them."""
+PAGE = "html"
+_NO_PAGE_OPTIONS = (
+    *_SELECTING_OPTIONS,
+    "topics",
+    "deep",
+    "every",
+    "full",
+    "sort",
+    "top",
+    "wide",
+    "strict",
+    "exit_code",
+)
+"""Options that a page ignores, and that are therefore refused."""
 
 
 EXAMPLES = (
@@ -142,6 +156,8 @@ def command(environment: Environment, options: Options) -> int:
     if options.table is not None:
         raise click.UsageError("--table is for the reports of --verify and --state")
     _refuse_names(options.paths)
+    if _choose_format(environment, options) == PAGE:
+        return _write_page(environment, options)
     settings = _build_settings(environment, options)
     run = BatchRun(environment, settings)
     for file in files_of(environment, options, settings.how):
@@ -175,13 +191,35 @@ def _refuse_names(paths: tuple[str, ...]) -> None:
         raise InputError(f"{missing}{_NO_BATCH}")
 
 
-def _build_settings(environment: Environment, options: Options) -> BatchSettings:
+def _choose_format(environment: Environment, options: Options) -> str:
     is_log = not options.paths or any(path == "-" or exists(path) for path in options.paths)
     for_eyes = "table" if is_log and not options.full else "tree"
-    chosen = options.format_for(environment, VIEWS, for_eyes)
+    chosen = options.format_for(environment, (*VIEWS, PAGE), for_eyes)
     refuse_terminal(environment, chosen)
+    return chosen
+
+
+def _write_page(environment: Environment, options: Options) -> Exit:
+    """Write the page of `kwire report` about the inputs, with their batches first."""
+    from kwire_cli.analysis.report import Report  # most runs show batches
+    from kwire_cli.analysis.subjects import add_all
+    from kwire_cli.cli.questions import typed
+    from kwire_cli.cli.report import write_report
+    from kwire_cli.view.page.report import LineDetails
+
+    refuse(options, _NO_PAGE_OPTIONS, "is not for a page")
+    redaction = Redaction(options.catalog, show_secrets=options.show_secrets)
+    report = Report(redaction)
+    with environment.answering():
+        inputs = open_inputs(options.paths, _build_reading(options), Terminal(environment), takes=BATCHES.kinds)
+        add_all(inputs, report)
+        write_report(environment, report, LineDetails(redaction), options.paths, typed(options.paths), "logs")
+    return Exit.DONE
+
+
+def _build_settings(environment: Environment, options: Options) -> BatchSettings:
     return BatchSettings(
-        view=VIEWS[chosen],
+        view=VIEWS[_choose_format(environment, options)],
         redaction=Redaction(options.catalog, show_secrets=options.show_secrets),
         how=_build_reading(options),
         selection=Selection(

@@ -1,7 +1,7 @@
 """`kwire report`: all analyses of captures, request logs and log directories, as one page for a browser.
 
-`write_page` is also used by `kwire decode --format html`. It runs all analyses in one pass over the inputs, which also
-collects the details of the selected frames.
+`write_page` is also used by `kwire decode --format html`, and `write_report` by `kwire dump --format html`. All
+analyses run in one pass over the inputs, which also collects the details of the selected frames.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from kwire_cli.cli.typed_options import takes
 from kwire_cli.message.redaction import Redaction
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.view.page.report import LineDetails
 
 EXAMPLES = (
     ("kwire report incident.pcap -o report.html", "what is wrong, who was there, and every frame, on one page"),
@@ -56,7 +59,7 @@ def command(environment: Environment, options: Options) -> Exit:
 
 def write_page(environment: Environment, options: Page, tab: str = "") -> Exit:
     """Write the page. `tab` is the name of the tab that it shows first."""
-    from kwire_cli.view.page.report import LineDetails, report_page
+    from kwire_cli.view.page.report import LineDetails
 
     refuse_terminal(environment, "html")
     choice = Choice(options, options.catalog, show_secrets=options.show_secrets)
@@ -65,6 +68,20 @@ def write_page(environment: Environment, options: Page, tab: str = "") -> Exit:
     report = Report(redaction, choice.takes if choice.chooses else None, details.add_line)
     with environment.answering():
         ask(environment, options, report, connections=True, fits=FITS)
-        for text in report_page(report, details, options.source, typed_inputs(options), tab):
-            environment.write_bytes(text.encode("utf-8", "backslashreplace"))
+        write_report(environment, report, details, options.source, typed_inputs(options), tab)
     return Exit.DONE
+
+
+def write_report(
+    environment: Environment,
+    report: Report,
+    details: LineDetails,
+    source: Sequence[str],
+    arguments: str,
+    tab: str,
+) -> None:
+    """Write the page of a report after all inputs were read. `arguments` contains the inputs as typed."""
+    from kwire_cli.view.page.report import report_page
+
+    for text in report_page(report, details, source, arguments, tab):
+        environment.write_bytes(text.encode("utf-8", "backslashreplace"))

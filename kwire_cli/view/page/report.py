@@ -62,6 +62,9 @@ def report_page(
     start = ends["first_us"]
     end = ends["last_us"]
     rows, left = _calls(report, details, start, arguments)
+    if left is None and report.batch_count > len(report.batches):
+        text = f"the first {len(report.batches):,} of {report.batch_count:,} batches"
+        left = {"text": text, "command": escaped(f"kwire dump {arguments}")}
     findings = report.findings()
     level, text = _verdict(report)
     data = empty(name_of(sources)) | {

@@ -300,7 +300,7 @@ PAGES = [
     ("overhead", CAPTURE),
     ("sequence", "samples/incidents/sasl.pcap"),
     ("diff", "MetadataResponse", "9", "12"),
-    ("report", "samples/logs"),
+    ("dump", "samples/logs"),
     ("report", "samples/request-logs/kafka-request.log"),
 ]
 

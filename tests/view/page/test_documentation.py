@@ -4,6 +4,7 @@ import re
 
 from kit.commands import ROOT
 
+from kwire_cli.analysis.report import MOST_BATCHES
 from kwire_cli.view.bounded_outline import MOST_BYTES, MOST_NODES
 from kwire_cli.view.page import details, report
 
@@ -17,6 +18,7 @@ def words_of(name):
 def test_the_limits_are_those_of_the_code():
     text = words_of("output.md")
     assert f"first {MOST_NODES:,} fields and no more than {MOST_BYTES >> 10} KiB" in text
+    assert f"the first {MOST_BATCHES:,} batches" in text
     assert f"at most {report.MOST_ROW_BYTES >> 20} MiB of calls, and {details.MOST_BYTES >> 20} MiB of packed" in text
 
 

@@ -135,6 +135,21 @@ def test_the_page_of_decode_is_that_of_report_with_the_frames_first():
     assert refusal_of("decode", CAPTURE, "-f", "html", "--pairs").strip().endswith("--pairs is not for a page")
 
 
+def test_the_page_of_dump_is_that_of_report_with_the_logs_first(monkeypatch):
+    dumped, reported = data_of("dump", "samples/logs", "-f", "html"), data_of("report", "samples/logs")
+    assert (dumped.pop("tab"), reported.pop("tab")) == ("logs", "")
+    assert dumped == reported
+    [table] = [block for block in dumped["answers"]["logs"]["blocks"] if block.get("name") == "batches"]
+    lines = map(json.loads, kwire("dump", "samples/logs", "-f", "jsonl").out.splitlines())
+    batches = [[line["file"], str(line["position"])] for line in lines if "baseOffset" in line]
+    assert [row[:2] for row in table["rows"]] == batches
+    assert dumped["left"] is None
+    monkeypatch.setattr("kwire_cli.analysis.report.MOST_BATCHES", 5)
+    left = data_of("dump", "samples/logs", "-f", "html")["left"]
+    assert left == {"text": f"the first 5 of {len(batches)} batches", "command": "kwire dump samples/logs"}
+    assert refusal_of("dump", "samples/logs", "-f", "html", "--deep").strip().endswith("--deep is not for a page")
+
+
 @pytest.mark.slow
 def test_frames_of_several_captures_are_told_apart():
     found = data_of("report", "samples/captures/midstream.pcap", CAPTURE)
