@@ -24,7 +24,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, FITS, reading_of, refuse_unfit
-from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, topic_option, version_option
+from kwire_cli.cli.options import Capture, OverlaidDefinitions, Secrets, topic_option
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError
@@ -43,7 +43,7 @@ from kwire_cli.source.reading import Caller
 from kwire_cli.stores import exists, path_of
 from kwire_cli.stores.opening import tree
 from kwire_cli.tui.captures import Captures
-from kwire_cli.tui.listing import FolderFile, Frames as FrameListing, OpenedFile, View
+from kwire_cli.tui.listing import FolderFile, OpenedFile, View
 from kwire_cli.tui.segments import Segments
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from kwire_cli.tui.app import Folder
     from kwire_cli.tui.browser import Browser
 
-_TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES, Kind.FRAMES})
+_TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES})
 _KINDS = {LogKind.LOG: "segment", LogKind.CHECKPOINT: "snapshot"}
 _COSTS = ("api", "kind", "field")
 """Dimensions by which the bytes of a capture are grouped."""
@@ -62,7 +62,7 @@ _FITS = {name: fit for name, fit in FITS.items() if name != "filter"} | {"topic"
 
 
 EXAMPLES = (
-    ("kwire tui incident.pcap", "frames, fields, bytes and costs side by side"),
+    ("kwire tui incident.pcap", "frames, fields and bytes side by side"),
     ("kwire tui incident.pcap --filter error", "only what failed"),
     ("kwire tui orders-0/00000000000000000000.log", "the batches of a segment"),
     ("kwire tui live.pcap --follow", "a capture that tcpdump is writing"),
@@ -71,7 +71,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
+class Options(Capture, Payloads, OverlaidDefinitions, Secrets):
     """Options of `kwire tui`."""
 
     source: str = argument(metavar="SOURCE", shell_complete=complete_file)
@@ -84,7 +84,6 @@ class Options(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
         help="Show only frames or batches that match at first; see docs/filter.md.",
     )
     follow: bool = flag("--follow", section="Input", help="Keep reading an input that grows, until Ctrl-C.")
-    version: int | None = version_option("Set the version of a response's api.")
     topic: str | None = topic_option("Name the topic of a segment.  [default: taken from the folder's name]")
 
     @property
@@ -96,11 +95,11 @@ class Options(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
 @click.command(name="tui", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> int:
-    """Browse a capture, a segment or frames in the terminal.
+    """Browse a capture or a segment in the terminal.
 
-    SOURCE is a packet capture, a log segment or snapshot, frames in any form that kwire decode reads, or a folder
-    of captures or segments. Frames or batches, their fields, their bytes and their costs are shown side by side and
-    follow each other; ? lists the keys. A large file is shown while it is still being read.
+    SOURCE is a packet capture, a log segment or snapshot, or a folder of captures or segments. Frames or batches,
+    their fields and their bytes are shown side by side and follow each other; ? lists the keys. A large file is
+    shown while it is still being read.
     """
     if importlib.util.find_spec("textual") is None:
         raise InputError("the terminal interface needs the package textual: pip install 'kwire[tui]'")
@@ -151,7 +150,7 @@ def files_of(folder: str) -> list[FolderFile]:
 def opened_file(options: Options, source: str, follow: Follow | None = None) -> OpenedFile:
     """Open a file for the terminal interface. Raise InputError if it cannot be read, or cannot be followed."""
     catalog = options.catalog
-    how = replace(reading_of(options), version=options.version, topic=options.topic)
+    how = replace(reading_of(options), topic=options.topic)
     is_log = file_name(path_of(source).name).kind in BATCH_KINDS
     is_new = follow is not None and not is_log and not path_of(source).stat().st_size
     opened = open_input(source, replace(how, follow=follow) if is_new else how, takes=_TAKES)
@@ -162,10 +161,7 @@ def opened_file(options: Options, source: str, follow: Follow | None = None) -> 
         return OpenedFile(
             Captures(redaction, partial(filter_of, catalog), capture), _build_views(options, source, _CAPTURE_VIEWS)
         )
-    if not isinstance(opened, LogInput):
-        if follow:
-            raise InputError("only captures and segments can be followed", file=source)
-        return OpenedFile(FrameListing(redaction, partial(filter_of, catalog), opened))
+    assert isinstance(opened, LogInput)  # noqa: S101 - the other kind of _TAKES
     file, *others = opened.files()
     if others:
         raise InputError(

@@ -28,7 +28,7 @@ class Inspector(App[None]):
 
     TITLE = "kwire tui"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("colon", "command_palette", "Commands", key_display=":"),
+        Binding("colon,question_mark,f1", "command_palette", "Commands and keys", key_display=":"),
         Binding("q,ctrl+c", "quit", "Quit", key_display="q"),
     ]
 

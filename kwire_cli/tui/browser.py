@@ -1,13 +1,12 @@
 """One file: a list of frames or batches with the panes of one of them, and the answers to questions.
 
-View 1 is the list; the fields, bytes and costs of the entry under the cursor follow it. The other views are answers.
+View 1 is the list; the fields and bytes of the entry under the cursor follow it. The other views are answers.
 Reading, filters and copies of packets are steps in threads (`_start`). A timer shows their progress, and starts the
 filter again when there are new entries.
 """
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,21 +14,19 @@ from rich.cells import cell_len
 from rich.text import Text
 from textual.app import SystemCommand
 from textual.containers import Horizontal
-from textual.events import Event, InputEvent
 from textual.screen import Screen
-from textual.widgets import Footer, OptionList, Static, Tree
+from textual.widgets import Footer, Static, Tree
 from textual.worker import get_current_worker
 
 from kwire_cli.errors import KwireError, counted
 from kwire_cli.source.reading import Follow
 from kwire_cli.stores import location
 from kwire_cli.tui.answers import AnswerView
-from kwire_cli.tui.detail_panes import BytesPane, CostsPane, FieldsPane
-from kwire_cli.tui.keys import KEYS, Help, Prompt
+from kwire_cli.tui.detail_panes import BytesPane, FieldsPane
+from kwire_cli.tui.keys import KEYS, Prompt
 from kwire_cli.tui.listing import Search
-from kwire_cli.tui.look import cost_path_of
-from kwire_cli.tui.panes import Lines, ListPane
-from kwire_cli.tui.turns import SWITCH, Turns
+from kwire_cli.tui.panes import ListPane
+from kwire_cli.tui.turns import Turns
 from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import escaped
 
@@ -61,21 +58,17 @@ WRITING = "writing"
 class Browser(Screen[None]):
     """A file, which `open_file` opens. `follows` keeps reading it as it grows. FilterError for a wrong filter."""
 
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-middle"), (180, "-wide")]  # noqa: RUF012 - as textual declares it
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-middle")]  # noqa: RUF012 - as textual declares it
     CSS = """
     #state, #heading { height: 1; padding: 0 1; }
     #state { background: $panel; }
     #list { height: 4fr; min-height: 5; }
     #below { height: 8fr; }
-    #list, #answer, #detail, #fields, #bytes, #costs { border: round $surface-lighten-3; scrollbar-size-vertical: 1; }
-    #list:focus, #answer:focus, #detail:focus, #fields:focus, #bytes:focus, #costs:focus { border: heavy $accent; }
-    #fields, #costs { width: 1fr; height: 1fr; max-height: 100%; scrollbar-size-horizontal: 0; }
+    #list, #answer, #detail, #fields, #bytes { border: round $surface-lighten-3; scrollbar-size-vertical: 1; }
+    #list:focus, #answer:focus, #detail:focus, #fields:focus, #bytes:focus { border: heavy $accent; }
+    #fields { width: 1fr; height: 1fr; max-height: 100%; scrollbar-size-horizontal: 0; }
     #bytes { width: 79; }
-    #costs { display: none; }
-    .-narrow #bytes, .-narrow #costs { width: 42; }
-    .-wide #costs { display: block; }
-    Browser.costs #costs { display: block; }
-    .-narrow.costs #bytes, .-middle.costs #bytes { display: none; }
+    Browser.-narrow #bytes { width: 42; }
     #answers { height: 1fr; display: none; }
     Browser.answers #answers { display: block; }
     Browser.answers #heading, Browser.answers #list, Browser.answers #below { display: none; }
@@ -99,17 +92,13 @@ class Browser(Screen[None]):
         self.seen: Look | None = None
         self.seen_number: int | None = None
         self._failed: set[str] = set()
-        self._anomaly = -1
-        self._wants_anomaly = False
         self._settling: Any = None
         self._list_rows = LIST_ROWS
-        self._switch = sys.getswitchinterval()
         self.state = Static(id="state", markup=False)
         self.heading = Static(id="heading", markup=False)
         self.rows = ListPane(self.listing, self.turns, follows=follows)
         self.fields = FieldsPane()
         self.bytes = BytesPane()
-        self.costs = CostsPane()
         self.answers = AnswerView(follows=follows)
 
     def compose(self) -> ComposeResult:
@@ -120,28 +109,20 @@ class Browser(Screen[None]):
         with Horizontal(id="below"):
             yield self.fields
             yield self.bytes
-            yield self.costs
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.rows.border_title = self._titles()
         self.rows.focus()
-        sys.setswitchinterval(SWITCH)
         self._start(READING, self.listing.read(), self._on_read)
         self._arrange()
         self.set_interval(REFRESH, self.update_state)
 
     def on_unmount(self) -> None:
-        sys.setswitchinterval(self._switch)
         self.is_following = False
-        with self.turns:
+        with self.turns.lock:
             self.turns.is_over = True
             self.listing.close()
-
-    async def on_event(self, event: Event) -> None:
-        if isinstance(event, InputEvent):
-            self.turns.on_key()
-        await super().on_event(event)
 
     def _say(self, text: str, title: str = "", severity: Any = "information") -> None:
         self.notify(escaped(text), title=escaped(title), severity=severity, markup=False)
@@ -160,7 +141,7 @@ class Browser(Screen[None]):
         """
         worker = get_current_worker()
         try:
-            while not worker.is_cancelled and (share := self.turns.step(steps)) is not None:
+            while not worker.is_cancelled and (share := self.turns.take(steps)) is not None:
                 self.shares[name] = share
         except (KwireError, OSError) as error:
             self._failed.add(name)
@@ -241,79 +222,51 @@ class Browser(Screen[None]):
         self._settling = None
         self.seen_number = self.rows.number
         if self.seen_number is None:
-            self._show(None, "")
+            self._show(None)
         else:
             self.run_worker(partial(self._make_look, self.seen_number), thread=True, group="look", exclusive=True)
 
     def _make_look(self, number: int) -> None:
-        show = partial(self._show, None, "")
         try:
-            with self.turns:
+            with self.turns.lock:
                 if self.turns.is_over:
                     return
-                show = partial(self._show, self.listing.look(number, full=self.full), self.listing.title(number))
+                show = partial(self._show, self.listing.look(number, full=self.full))
         except (KwireError, OSError) as error:
             show = partial(self._say, str(error), "this can't be shown", "error")
         if not get_current_worker().is_cancelled:
             self.app.call_from_thread(show)
 
-    def _show(self, look: Look | None, title: str) -> None:
+    def _show(self, look: Look | None) -> None:
         self.seen = look
-        self._anomaly = -1
-        self.fields.border_title = Text(escaped(title)) if title else "Fields"
-        notes = list(look.notes) if look else []
+        self.fields.border_title = Text(escaped(look.title)) if look else "Fields"
+        notes = [look.note] if look and look.note else []
         if look and look.outline.left_out:
             notes.insert(0, f"{look.outline.left_out:,} fields more: f shows them")
         if look and look.outline.anomalies:
             notes.insert(0, counted(len(look.outline.anomalies), "anomaly", "anomalies"))
         self.fields.border_subtitle = Text(escaped(" · ".join(notes)))
-        for pane in (self.fields, self.bytes, self.costs):
-            pane.show(look)
+        self.fields.show(look)
+        self.bytes.show(look)
         self._light()
-        if self._wants_anomaly:
-            self._wants_anomaly = False
-            self.action_anomaly(1)
 
-    def _light(self, *, follow: bool = True) -> None:
-        """Highlight the bytes and the cost of the field under the cursor."""
+    def _light(self) -> None:
+        """Highlight the bytes of the field under the cursor."""
         if row := self.fields.row:
-            self.bytes.light(row, follow=follow)
-            self.costs.select(cost_path_of(row))
+            self.bytes.light(row)
 
-    def _select(self, number: int | None) -> None:
-        if number is not None:
-            self.fields.select(number)
-            self._light()
-
-    def on_lines_moved(self, event: Lines.Moved) -> None:
-        if event.pane is self.rows:
-            self._settle()
-        elif self.seen:
-            number = self.seen.row_at(self.bytes.buffer, self.bytes.offset_at)
-            if number is not None:
-                self.fields.select(number)
-                self._light(follow=False)
+    def on_list_pane_moved(self) -> None:
+        self._settle()
 
     def on_tree_node_highlighted(self, event: Tree.NodeHighlighted[int]) -> None:  # noqa: ARG002 - textual's signature
-        self._light(follow=self.fields.has_focus)
-
-    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:  # noqa: ARG002 - as above
-        if self.seen and self.costs.path:
-            self._select(self.seen.next_of(self.costs.path, -1 if self.fields.number is None else self.fields.number))
+        self._light()
 
     # Keys of the list
-
-    def action_help(self) -> None:
-        self.app.push_screen(Help())
 
     def action_filter(self) -> None:
         self.action_view(0)
         example = "api == Fetch and latency > 100ms"
         self._prompt("Filter: Enter applies, Escape leaves", example, self.apply_filter, self.filter_text)
-
-    def action_number(self) -> None:
-        self.action_view(0)
-        self._prompt("Go to", self.listing.number_is, self._go_to_text)
 
     def _prompt(self, title: str, placeholder: str, use: Callable[[str], None], value: str = "") -> None:
         def on_close(text: str | None) -> None:
@@ -321,13 +274,6 @@ class Browser(Screen[None]):
                 use(text)
 
         self.app.push_screen(Prompt(title, placeholder, value), on_close)
-
-    def _go_to_text(self, text: str) -> None:
-        number = self.listing.numbered(text)
-        if number is None:
-            self._say(f"there is no {text!r} here", severity="warning")
-        else:
-            self.go_to(number)
 
     def action_leave(self) -> None:
         """Leave an answer, else the filter, else the file if it was opened from a folder."""
@@ -376,35 +322,17 @@ class Browser(Screen[None]):
         if self.view:
             self.answers.to_error(way)
         else:
-            self._move_to("errors", way, self.listing.is_error)
+            self._to_error(way)
 
-    def action_anomaly(self, way: int) -> None:
-        """Go to the next anomaly of the entry under the cursor, then to the next entry with anomalies."""
-        anomalies = self.seen.outline.anomalies if self.seen and self.seen_number == self.rows.number else []
-        if way > 0 and self.seen and self._anomaly + 1 < len(anomalies):
-            self._anomaly += 1
-            anomaly = anomalies[self._anomaly]
-            self._select(self.seen.row_of(anomaly.path, anomaly.offset))
-            detail = anomaly.detail or "no bytes of it are there"
-            self._say(detail, f"{anomaly.code} {anomaly.path}".rstrip(), "warning")
-        else:
-            self._wants_anomaly = self._move_to("anomalies", way, self.listing.is_odd)
-
-    def _move_to(self, what: str, way: int, is_wanted: Callable[[int], bool]) -> bool:
-        line = self.rows.next_of(way, is_wanted)
+    def _to_error(self, way: int) -> None:
+        line = self.rows.next_of(way, self.listing.is_error)
         if line is None:
-            unread = "; the file is still being read" if READING in self.shares else ""
-            self._say(f"no more {what} {'below' if way > 0 else 'above'}{unread}")
-            return False
-        self.rows.move(line)
-        return True
+            unread = "; the file is still being searched" if {READING, LOOKING} & self.shares.keys() else ""
+            self._say(f"no more errors {'below' if way > 0 else 'above'}{unread}")
+        else:
+            self.rows.move(line)
 
     # Panes and views
-
-    def action_costs(self) -> None:
-        is_visible = self.costs.has_focus if self.has_class("-wide") else self.has_class("costs")
-        self.set_class(not is_visible, "costs")
-        (self.rows if is_visible else self.costs).focus()
 
     def action_full(self) -> None:
         self.full = not self.full
@@ -473,13 +401,8 @@ class Browser(Screen[None]):
 
         def write(text: str) -> None:
             name = text or "marked.pcapng"
-            written: list[int] = []
-
-            def done() -> None:
-                self._say(f"{counted(sum(written), 'packet')} written as captured, secrets included", name)
-                self.update_state()
-
-            self._start(WRITING, self.listing.write_packets(numbers, name, written.append), done)
+            what = f"the packets of {counted(len(numbers), 'frame')} are written as captured, secrets included"
+            self._start(WRITING, self.listing.write_packets(numbers, name), partial(self._say, what, name))
 
         self._prompt("Write packets to a capture", "marked.pcapng", write)
 
@@ -492,10 +415,11 @@ class Browser(Screen[None]):
         self._say(f"{what}: {counted(len(text), 'character')} copied{stars}")
 
     def action_copy_hex(self) -> None:
+        """Copy the bytes of the field; in the list, those of the whole frame or batch."""
         row = self.fields.row
-        self._copy(self.seen.hex_of(row) if self.seen and row else None, "hex")
-
-    def action_copy_all_hex(self) -> None:
+        if row and self.seen and not self.rows.has_focus:
+            self._copy(self.seen.hex_of(row), "hex")
+            return
         buffer = self.seen.buffers[0] if self.seen and self.seen.buffers else None
         what = "hex"
         if buffer and len(buffer.data) < buffer.size:
@@ -503,16 +427,5 @@ class Browser(Screen[None]):
         self._copy("".join(buffer.cells(buffer.at, buffer.end)) if buffer else None, what)
 
     def action_copy_json(self) -> None:
-        """Copy the value of the field; in the list, and for a field such as a size, the whole frame."""
-        row = None if self.rows.has_focus else self.fields.row
-        with self.turns:
-            text = self.seen.json_of(row) if self.seen and row else None
-        if text:
-            self._copy(text, "JSON")
-        else:
-            self.action_copy_all_json()
-
-    def action_copy_all_json(self) -> None:
-        with self.turns:
-            text = dumps(self.seen.document(), indent=True) if self.seen else None
-        self._copy(text, "JSON")
+        with self.turns.lock:
+            self._copy(dumps(self.seen.document(), indent=True) if self.seen else None, "JSON")

@@ -16,6 +16,7 @@ from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING
 
 from kwire_cli.errors import InputError
+from kwire_cli.filter.rows import FrameRow
 from kwire_cli.message.encode import correlation_id, request_head
 from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.known_layout import Headers, Layouts
@@ -25,11 +26,10 @@ from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
 from kwire_cli.source.kafka.line_records import is_anomalous
 from kwire_cli.source.packets.writing import copy_packets
-from kwire_cli.tui.listing import Listing
-from kwire_cli.tui.look import Look, frame_costs
-from kwire_cli.tui.turns import Pace
+from kwire_cli.tui.look import Look
+from kwire_cli.view.anomaly_counts import AnomalyCounts
 from kwire_cli.view.bounded_outline import of_line
-from kwire_cli.view.frame_table import COLUMNS
+from kwire_cli.view.frame_table import COLUMNS, cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping, Sequence
@@ -48,14 +48,24 @@ OF_SEEN = (
 """The attributes of a `Seen` that are kept; all others follow from its bytes."""
 
 
-class Captures(Listing):
-    """The lines of a capture. Names of topics and brokers are learnt while it is read."""
+class Captures:
+    """The lines of a capture. Names of topics and brokers are learnt while it is read.
 
+    `filter_of` compiles a filter. The methods are those of all listings: `read` and `write_packets` yield the share of
+    the file that was read, and `look` returns the fields and bytes of an entry, with `full` all of them.
+    """
+
+    what = ("frame", "frames")
+    """The singular and plural of the noun for the entries."""
     columns = COLUMNS
     sorts = ("time", "size", "latency")
+    """The names by which `sort_value` sorts."""
 
     def __init__(self, redaction: Redaction, filter_of: Callable[[str], RowFilter], opened: CaptureInput) -> None:
-        super().__init__(redaction, filter_of)
+        self.redaction = redaction
+        self.filter_of = filter_of
+        self.notes: list[str] = []
+        """Notes on the file, complete once it was read."""
         self._opened = opened
         self._size = max(opened.size, 1)
         # Opening the capture here reports a file that cannot be read before the screen is used.
@@ -70,7 +80,6 @@ class Captures(Listing):
         self._times = array("q")
         self._requests = array("q")
         self._responses = array("q")
-        self._odd = array("B")
         self._failed = array("B")
         self._sessions: list[list[str]] = [[]]
         self._session_numbers: dict[int, int] = {}
@@ -81,11 +90,9 @@ class Captures(Listing):
     def read(self) -> Iterator[float]:
         self._file = SpooledTemporaryFile(PIECE, prefix="kwire-")  # noqa: SIM115 - it is closed by close
         capture = self._opened.capture
-        pace = Pace()
         for line in self._opened.lines(self._names):
             self._add(line)
-            if pace.is_due():
-                yield capture.passed / self._size
+            yield capture.passed / self._size
         self.notes = [
             f"after packet {notice.packet}, byte {notice.position}: {notice.text}" for _, notice in capture.notices
         ]
@@ -107,8 +114,7 @@ class Captures(Listing):
         self._times.append(NO_TIME if seen.time is None else seen.time)
         self._requests.append(request)
         self._responses.append(NO_LINE)
-        self._odd.append(is_anomalous(line))
-        self._failed.append(bool(line.errors))
+        self._failed.append(bool(line.errors) or is_anomalous(line))
 
     def _session_number(self, session: list[str]) -> int:
         """Return the number of a list of topics, which belongs to many lines and is not written for each of them."""
@@ -163,20 +169,16 @@ class Captures(Listing):
         hidden = self.redaction.line(line)
         hide = self.redaction.record
         outline = of_line(self.redaction.catalog, line, hidden, hide, full=full)
-        costs = frame_costs(line.frame) if line.frame else []
         document = partial(line.to_json, records="decoded", hidden=hidden, hide=hide)
-        return Look(outline, costs, document, (line.seen.reason,) if line.seen.reason else ())
+        return Look(outline, _title(line), document, line.seen.reason or "")
 
-    def title(self, number: int) -> str:
-        line = self.line(number)
-        if line.code or not line.is_frame:
-            content = f": {', '.join(line.seen.content)}" if line.seen.content else ""
-            titles = {"sasl-token": "SASL token", "not-kafka": f"not Kafka: {line.seen.protocol or 'unknown'}{content}"}
-            what = titles.get(line.kind, f"gap: {line.code}")
-        else:
-            what = f"{line.api or f'api key {line.api_key}'} {line.kind}"
-            what += "" if line.api_version is None else f" version {line.api_version}"
-        return f"frame {number + 1}: {what}, {line.src} to {line.dst}"
+    def matcher(self, text: str) -> Callable[[int], bool]:
+        """Return a function that reports whether an entry matches a filter. FilterError if the text is not a filter."""
+        matches = self.filter_of(text).matches
+        return lambda number: matches(FrameRow(self.line(number), self.redaction))
+
+    def cells(self, number: int) -> list[str]:
+        return cells(FrameRow(self.line(number)), self.columns, AnomalyCounts("frame"))
 
     def sort_value(self, column: str) -> Callable[[int], int]:
         if column == "latency":
@@ -189,33 +191,40 @@ class Captures(Listing):
             return NO_TIME
         return self._times[number] - self._times[request]
 
-    def is_odd(self, number: int) -> bool:
-        return bool(self._odd[number])
-
     def is_error(self, number: int) -> bool:
+        """Return whether an entry has an error or an anomaly, or is one."""
         return bool(self._failed[number])
 
     def partner(self, number: int) -> int | None:
+        """Return the response of a request or the request of a response; None if it is unknown."""
         found = max(self._requests[number], self._responses[number])
         return None if found == NO_LINE else found
 
-    def write_packets(self, numbers: Sequence[int], name: str, written: Callable[[int], None]) -> Iterator[float]:
+    def write_packets(self, numbers: Sequence[int], name: str) -> Iterator[float]:
         opened = self._opened
         again = CaptureInput(opened.recognised, replace(opened.how, packets=True, follow=None), opened.caller)
         wanted = set(numbers)
         found: dict[str, set[int]] = {}
-        pace = Pace()
         for line in again.lines():
             for file, packet in line.packets if line.number - 1 in wanted else ():
                 if file is not None and packet is not None:
                     found.setdefault(file, set()).add(packet)
-            if pace.is_due():
-                yield again.capture.passed / self._size
+            yield again.capture.passed / self._size
         _write_capture(Path(name), found)
-        written(sum(map(len, found.values())))
 
     def close(self) -> None:
         self._file.close()
+
+
+def _title(line: Captured) -> str:
+    if line.code or not line.is_frame:
+        content = f": {', '.join(line.seen.content)}" if line.seen.content else ""
+        titles = {"sasl-token": "SASL token", "not-kafka": f"not Kafka: {line.seen.protocol or 'unknown'}{content}"}
+        what = titles.get(line.kind, f"gap: {line.code}")
+    else:
+        what = f"{line.api or f'api key {line.api_key}'} {line.kind}"
+        what += "" if line.api_version is None else f" version {line.api_version}"
+    return f"frame {line.number}: {what}, {line.src} to {line.dst}"
 
 
 def _write_capture(path: Path, chosen: Mapping[str, Container[int]]) -> None:

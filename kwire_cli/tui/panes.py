@@ -1,4 +1,4 @@
-"""Panes of lines with a cursor on one of them. Only the lines on the screen are made, so a list may have any length.
+"""Panes of lines. Only the lines on the screen are made, so a list may have any length.
 
 All text is escaped here, and by `styled` for Textual's own widgets: bytes from a file cannot act on the terminal, and
 are never read as markup.
@@ -7,6 +7,7 @@ are never read as markup.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
@@ -34,10 +35,9 @@ if TYPE_CHECKING:
 STYLE_OF = {name: Style.parse(text) for name, text in STYLES.items()} | {
     "": Style(),
     "title": Style(bold=True),
-    "odd": Style.parse("bold red"),
+    "lit": Style.parse("bold reverse"),
+    "lit prefix": Style.parse("bold underline"),
 }
-SHIFT = 8
-"""Cells that lines are moved by at a time."""
 MARK = 2
 """Cells before a row for signs."""
 MAX_ROWS = 1024
@@ -52,38 +52,7 @@ def styled(line: Line) -> Text:
 class Lines(ScrollView, can_focus=True):
     """Lines by number, from 0. A subclass has their number, `count`, and makes each of them, `line`."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"lines--cursor"}
-    DEFAULT_CSS = """
-    Lines { scrollbar-size-horizontal: 0; }
-    Lines .lines--cursor { text-style: underline; background: $surface-lighten-1; }
-    Lines:focus .lines--cursor { text-style: reverse; }
-    """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "go(-1)", "up", show=False),
-        Binding("down,j", "go(1)", "down", show=False),
-        Binding("pageup", "page(-1)", "page up", show=False),
-        Binding("pagedown", "page(1)", "page down", show=False),
-        Binding("home", "end(-1)", "first", show=False),
-        Binding("end", "end(1)", "last", show=False),
-        Binding("less_than_sign", "shift(-1)", "move left", show=False),
-        Binding("greater_than_sign", "shift(1)", "move right", show=False),
-    ]
-
-    class Moved(Message):
-        """The user has moved the cursor of a pane."""
-
-        def __init__(self, pane: Lines) -> None:
-            super().__init__()
-            self.pane = pane
-
-        @property
-        def control(self) -> Lines:
-            return self.pane
-
-    def __init__(self, *, id: str) -> None:  # noqa: A002 - textual's name
-        super().__init__(id=id)
-        self.cursor = 0
-        self.shift = 0
+    DEFAULT_CSS = "Lines { scrollbar-size-horizontal: 0; }"
 
     @property
     def count(self) -> int:
@@ -95,45 +64,15 @@ class Lines(ScrollView, can_focus=True):
     def fit(self) -> None:
         """Take other lines, or more of them."""
         self.virtual_size = Size(max(self.scrollable_content_region.width, 1), self.count)
-        self.cursor = max(0, min(self.cursor, self.count - 1))
         self.refresh()
 
     def on_resize(self) -> None:
         self.fit()
 
-    def put(self, number: int) -> None:
-        """Move the cursor and scroll to it, without a message."""
-        self.cursor = max(0, min(number, self.count - 1))
-        self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, force=True)
+    def reveal(self, number: int) -> None:
+        """Scroll to a line."""
+        self.scroll_to_region(Region(0, number, 1, 1), animate=False, force=True)
         self.refresh()
-
-    def move(self, number: int) -> None:
-        """Move the cursor as the user does."""
-        before = self.cursor
-        self.put(number)
-        if self.cursor != before:
-            self.post_message(self.Moved(self))
-
-    def action_go(self, by: int) -> None:
-        self.move(self.cursor + by)
-
-    def action_page(self, by: int) -> None:
-        self.move(self.cursor + by * max(self.scrollable_content_region.height - 1, 1))
-
-    def action_end(self, way: int) -> None:
-        self.move(0 if way < 0 else self.count - 1)
-
-    def action_shift(self, by: int) -> None:
-        self.shift = max(0, self.shift + by * SHIFT)
-        self.refresh()
-
-    def on_click(self, event: Click) -> None:
-        offset = event.get_content_offset(self)
-        if offset is not None and offset.y + self.scroll_offset.y < self.count:
-            self.clicked(offset.x + self.shift, offset.y + self.scroll_offset.y)
-
-    def clicked(self, column: int, number: int) -> None:  # noqa: ARG002 - for lines that have parts
-        self.move(number)
 
     def render_line(self, y: int) -> Strip:
         width = self.scrollable_content_region.width
@@ -141,32 +80,40 @@ class Lines(ScrollView, can_focus=True):
         base = self.rich_style
         if number >= self.count:
             return Strip.blank(width, base)
-        segments = [Segment(escaped(text), base + self.paint(style)) for text, style in self.line(number) if text]
-        strip = Strip(segments).crop_extend(self.shift, self.shift + width, base)
-        if not self.has_mark(number):
-            return strip
-        return strip.apply_style(self.get_component_rich_style("lines--cursor", partial=True))
-
-    def has_mark(self, number: int) -> bool:
-        """Return whether a line is shown as the line with the cursor."""
-        return number == self.cursor
-
-    def paint(self, style: str) -> Style:
-        return STYLE_OF[style]
+        segments = [Segment(escaped(text), base + STYLE_OF[style]) for text, style in self.line(number) if text]
+        return Strip(segments).adjust_cell_length(width, base)
 
 
 class ListPane(Lines):
     """Rows of a listing. If `follows`, a cursor on the last row stays there when rows are added."""
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"list--cursor"}
+    DEFAULT_CSS = """
+    ListPane .list--cursor { text-style: underline; background: $surface-lighten-1; }
+    ListPane:focus .list--cursor { text-style: reverse; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "go(-1)", "up", show=False),
+        Binding("down,j", "go(1)", "down", show=False),
+        Binding("pageup", "page(-1)", "page up", show=False),
+        Binding("pagedown", "page(1)", "page down", show=False),
+        Binding("home", "end(-1)", "first", show=False),
+        Binding("end", "end(1)", "last", show=False),
+    ]
+
+    class Moved(Message):
+        """The user has moved the cursor."""
+
     def __init__(self, listing: Listing, turns: Turns, *, follows: bool) -> None:
         super().__init__(id="list")
         self.listing = listing
         self.follows = follows
+        self.cursor = 0
         self.chosen: Sequence[int] | None = None
         """The numbers of the entries shown, in their order; None for all entries in the order of the file."""
         self.marked: set[int] = set()
         self._turns = turns
-        self._cells: dict[int, Sequence[str]] = {}
+        self._cells = lru_cache(MAX_ROWS)(listing.cells)
         self._count_before = 0
 
     @property
@@ -197,16 +144,42 @@ class ListPane(Lines):
                 return line
         return None
 
+    def put(self, line: int) -> None:
+        """Move the cursor and scroll to it, without a message."""
+        self.cursor = max(0, min(line, self.count - 1))
+        self.reveal(self.cursor)
+
+    def move(self, line: int) -> None:
+        """Move the cursor as the user does."""
+        before = self.cursor
+        self.put(line)
+        if self.cursor != before:
+            self.post_message(self.Moved())
+
+    def action_go(self, by: int) -> None:
+        self.move(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        self.move(self.cursor + by * max(self.scrollable_content_region.height - 1, 1))
+
+    def action_end(self, way: int) -> None:
+        self.move(0 if way < 0 else self.count - 1)
+
+    def on_click(self, event: Click) -> None:
+        offset = event.get_content_offset(self)
+        if offset is not None and offset.y + self.scroll_offset.y < self.count:
+            self.move(offset.y + self.scroll_offset.y)
+
     def fit(self) -> None:
         was_last = self.cursor >= self._count_before - 1
         self._count_before = self.count
         super().fit()
+        self.cursor = max(0, min(self.cursor, self.count - 1))
         if self.follows and was_last:
             self.put(self.count - 1)
 
     def heading(self) -> str:
-        text = "".join(text for text, _ in self._layout.heading())
-        return " " * MARK + text[self.shift :]
+        return " " * MARK + "".join(text for text, _ in self._layout.heading())
 
     @property
     def _layout(self) -> Layout:
@@ -214,18 +187,20 @@ class ListPane(Lines):
 
     def line(self, number: int) -> Line:
         which = self._number_at(number)
-        if which not in self._cells:
-            if len(self._cells) >= MAX_ROWS:
-                self._cells.clear()
-            self._cells[which] = self.listing.cells(which)
-        signs = ("!" if self.listing.is_odd(which) else " ") + ("*" if which in self.marked else " ")
-        return [(signs, "odd"), *self._layout.row(self._cells[which])]
+        signs = ("!" if self.listing.is_error(which) else " ") + ("*" if which in self.marked else " ")
+        return [(signs, "warning"), *self._layout.row(self._cells(which))]
 
     def forget_rows(self) -> None:
         """Make rows again: names that they show are known now."""
-        self._cells.clear()
+        self._cells.cache_clear()
         self.refresh()
 
+    def render_line(self, y: int) -> Strip:
+        strip = super().render_line(y)
+        if y + self.scroll_offset.y != self.cursor or not self.count:
+            return strip
+        return strip.apply_style(self.get_component_rich_style("list--cursor", partial=True))
+
     def render_lines(self, crop: Region) -> list[Strip]:
-        with self._turns:
+        with self._turns.lock:
             return super().render_lines(crop)

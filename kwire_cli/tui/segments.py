@@ -12,32 +12,28 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.facts.costs.ledger import GAP_PATH, Row, rows_of
 from kwire_cli.filter.rows import BatchRow
 from kwire_cli.records.batch import PADDING, Batch, Source
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import read_items
 from kwire_cli.source.growing import POLL
-from kwire_cli.tui.listing import Listing
 from kwire_cli.tui.look import Look
-from kwire_cli.tui.turns import Pace
 from kwire_cli.view.batch_table import batch_row, table_columns
 from kwire_cli.view.bounded_outline import of_item
 from kwire_cli.view.outline import batch_title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.selection import RowFilter
     from kwire_cli.source.reading import Follow
 
 
-class Segments(Listing):
-    """The entries of a source, which `open_source` opens."""
+class Segments:
+    """The entries of a source, which `open_source` opens. The methods are those of `Captures`."""
 
     what = ("batch", "batches")
-    number_is = "an offset, or @ and a position in the file"
     sorts = ("size", "time")
     columns = table_columns(deep=False)
 
@@ -48,17 +44,19 @@ class Segments(Listing):
         open_source: Callable[[], Source],
         follow: Follow | None = None,
     ) -> None:
-        super().__init__(redaction, filter_of)
+        self.redaction = redaction
+        self.filter_of = filter_of
+        self.notes: list[str] = []
         self.source = open_source()
         self._open_source = open_source
         self._follow = follow
         self._positions = array("q")
         self._times = array("q")
-        self._odd = array("B")
+        self._failed = array("B")
         self._end = 0
 
     def __len__(self) -> int:
-        return len(self._odd)
+        return len(self._failed)
 
     def read(self) -> Iterator[float]:
         yield from self._read_on()
@@ -73,7 +71,6 @@ class Segments(Listing):
             yield 1.0
 
     def _read_on(self) -> Iterator[float]:
-        pace = Pace()
         for item in read_items(self.source, self._end):
             end = item.position + item.size
             if self._follow and isinstance(item, Gap) and end == self.source.size:
@@ -81,9 +78,8 @@ class Segments(Listing):
             self._positions.append(item.position)
             self._times.append(item.head.max_timestamp if isinstance(item, Batch) else -1)
             self._end = end
-            self._odd.append(bool(item.anomalies) if isinstance(item, Batch) else item.code != PADDING)
-            if pace.is_due():
-                yield end / self.source.size
+            self._failed.append(bool(item.anomalies) if isinstance(item, Batch) else item.code != PADDING)
+            yield end / self.source.size
 
     def _item(self, number: int) -> Batch | Gap:
         return next(read_items(self.source, self._positions[number]))
@@ -95,17 +91,11 @@ class Segments(Listing):
     def cells(self, number: int) -> list[str]:
         return list(batch_row(self._item(number)))
 
-    def title(self, number: int) -> str:
-        item = self._item(number)
-        return f"at {item.position}: {batch_title(item) if isinstance(item, Batch) else f'gap: {item.code}'}"
-
     def look(self, number: int, *, full: bool) -> Look:
         item = self._item(number)
-        batch = item if isinstance(item, Batch) else item.batch
         outline = of_item(self.redaction.catalog, item, self.source, self.redaction.reading(), full=full)
-        costs = [] if isinstance(item, Batch) else [Row(GAP_PATH, 0, item.size, 1)]
-        costs += rows_of(batch.spans()) if batch else []
-        return Look(outline, costs, partial(item.to_json, deep=True, hide=self.redaction.record))
+        title = f"at {item.position}: {batch_title(item) if isinstance(item, Batch) else f'gap: {item.code}'}"
+        return Look(outline, title, partial(item.to_json, deep=True, hide=self.redaction.record))
 
     def sort_value(self, column: str) -> Callable[[int], int]:
         if column == "time":
@@ -113,22 +103,15 @@ class Segments(Listing):
         ends = [*self._positions[1:], self._end]
         return lambda number: ends[number] - self._positions[number]
 
-    def is_odd(self, number: int) -> bool:
-        return bool(self._odd[number])
+    def is_error(self, number: int) -> bool:
+        return bool(self._failed[number])
 
-    def is_error(self, number: int) -> bool:  # noqa: ARG002 - batches have no errors
-        return False
-
-    def numbered(self, text: str) -> int | None:
-        """Return the batch with an offset, or the entry at `@` and a position."""
-        at = text.startswith("@")
-        if not text[at:].isdecimal():
-            return None
-        wanted = int(text[at:])
-        for number in range(len(self)):
-            item = self._item(number)
-            if at and item.position <= wanted < item.position + item.size:
-                return number
-            if not at and isinstance(item, Batch) and item.head.base_offset <= wanted <= item.head.last_offset:
-                return number
+    def partner(self, number: int) -> int | None:  # noqa: ARG002 - batches have no pairs
         return None
+
+    def write_packets(self, numbers: Sequence[int], name: str) -> Iterator[float]:  # noqa: ARG002 - a log has no packets
+        yield 0.0
+        raise InputError("only a capture has packets")
+
+    def close(self) -> None:
+        """Do nothing: there is no temporary file."""

@@ -7,13 +7,16 @@ from kit.commands import ROOT, hold_page, kwire, refusal_of
 
 CAPTURE = ROOT / "samples/captures/ipv6.pcap"
 SEGMENT = ROOT / "samples/segments/txn-out-0/00000000000000000000.log"
-HEX = ROOT / "samples/frames/fetch-v18-response.hex"
 
 
 def test_an_empty_file(tmp_path):
     file = tmp_path / "empty"
     file.write_bytes(b"")
     assert "the input is empty" in kwire("tui", file).err
+
+
+def test_frames_of_a_text_are_refused():
+    assert "kwire decode shows them" in refusal_of("tui", ROOT / "samples/frames/fetch-v18-response.hex")
 
 
 def test_without_the_extra(monkeypatch):
@@ -33,21 +36,21 @@ def test_a_screen(monkeypatch):
     )
     assert kwire("tui", CAPTURE, "--filter", "api == Fetch", stdin=None, terminal=True).code == 0
     assert kwire("tui", SEGMENT, stdin=None, terminal=True).code == 0
-    assert kwire("tui", HEX, "--api", "Fetch", "--message-version", "18", stdin=None, terminal=True).code == 0
     assert shown == [
         (str(CAPTURE), "api == Fetch", ("frame", "frames")),
         (str(SEGMENT), "", ("batch", "batches")),
-        (str(HEX), "", ("frame", "frames")),
     ]
 
 
 def test_the_page(updating, monkeypatch):
     from kwire_cli.tui.captures import PIECE
-    from kwire_cli.tui.keys import key_rows
+    from kwire_cli.tui.keys import KEYS
     from kwire_cli.view.bounded_outline import MOST_BYTES, MOST_NODES
 
     def with_keys(text):
-        rows = [f"| `{key}` | {name} | {meaning} |\n" for key, name, meaning in key_rows()]
+        rows = [
+            f"| `{key.key_display or key.key}` | {key.description} | {key.tooltip} |\n" for key in KEYS if key.tooltip
+        ]
         table = f"| key | name | effect |\n|---|---|---|\n{''.join(rows)}"
         return re.sub(r"(?<=<!-- keys -->\n).*(?=<!-- end of keys -->)", lambda _: table, text, flags=re.DOTALL)
 

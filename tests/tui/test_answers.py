@@ -126,7 +126,7 @@ def test_packets_of_marked_frames_are_those_that_decode_copies(tmp_path, suffix)
             await say(pilot, "w", str(mine))
             await say(pilot, "w", str(mine))
             notes = [f"{note.title}: {note.message}" for note in pilot.app._notifications]
-            assert "packets written as captured" in notes[0]
+            assert "the packets of 3 frames are written as captured" in notes[0]
             assert "this file exists" in notes[1]
             return sorted(number + 1 for number in browser(pilot.app).rows.marked)
 

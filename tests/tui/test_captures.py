@@ -50,7 +50,7 @@ def same(file, *key_logs):
         assert {column.name: column.of_line(again) for column in columns} == {
             column.name: column.of_line(line) for column in columns
         }
-        assert found.is_odd(number) == bool(line.anomalies)
+        assert found.is_error(number) == bool(line.anomalies or line.errors)
         assert found.partner(number) == (line.request.number - 1 if line.request else response_of(found, number))
         assert not line.request or found.partner(line.request.number - 1) == number
     found.close()

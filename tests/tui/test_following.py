@@ -68,22 +68,12 @@ def test_a_segment_that_grows(tmp_path):
             await grown(pilot, 3)
             browsed = browser(pilot.app)
             assert browsed.rows.number == 2
-            assert browsed.listing.title(2).startswith("at ")
+            assert browsed.fields.border_title.startswith("at ")
             file.write_bytes(b"")
             while not pilot.app._notifications:
                 await pilot.pause(0.02)
             [note] = pilot.app._notifications
             assert note.message == "the file became shorter while it was followed"
-
-    run(steps())
-
-
-def test_frames_of_a_text_cannot_be_followed():
-    async def steps():
-        async with opened(ROOT / "samples/frames/fetch-v18-response.hex") as pilot:
-            await press(pilot, "F")
-            [note] = pilot.app._notifications
-            assert "only captures and segments can be followed" in note.message
 
     run(steps())
 
@@ -106,7 +96,7 @@ def test_a_folder_of_segments_and_captures(tmp_path):
             app = pilot.app
             assert "3 files" in screen(app)
             await press(pilot, "down", "enter")
-            assert "offset 7" in browser(app).listing.title(0)
+            assert "offset 7" in browser(app).fields.border_title
             await press(pilot, "2", "escape", "escape", "down", "enter")
             assert "2 frames" in screen(app)
             await press(pilot, "escape")
@@ -122,7 +112,7 @@ def test_a_folder_of_segments_and_captures(tmp_path):
 @on_screen(CAPTURE)
 async def test_frames_are_sorted_by_their_columns(pilot):
     browsed = browser(pilot.app)
-    await say(pilot, "g", "10")
+    await press(pilot, *["down"] * 9)
     for name in ("time", "size", "latency"):
         await press(pilot, "s")
         value = browsed.listing.sort_value(name)
