@@ -51,7 +51,6 @@ function addSeries(made, api, counts) {
 
 /** Intervals of the rows that a filter leaves on a part of the axis. */
 function ownBins() {
-  const { test } = filterTest();
   const length = state.to - state.from;
   const step = STEPS.find((one) => length / one <= Math.max(40, room.width / 8)) || length / 100;
   const first = Math.floor(state.from / step);
@@ -60,7 +59,7 @@ function ownBins() {
   const series = new Map();
   for (let i = 0; i < COUNT; i++) {
     const at = TIME[i] === null ? -1 : Math.floor(TIME[i] / step) - first;
-    if (at < 0 || at >= made.size || !test(i)) continue;
+    if (at < 0 || at >= made.size || !passes(i)) continue;
     const counts = series.get(API[i]) || new Float64Array(made.size);
     series.set(API[i], counts);
     counts[at]++;

@@ -26,7 +26,7 @@ function measured() {
     return { calls, errors, p99: p99 === null ? null : p99 / 1e6 };
   }
   return {
-    calls: chosen.filter(isCall).length,
+    calls: chosen.filter((i) => REQUEST[i] !== null).length,
     errors: chosen.filter(isFailed).length,
     p99: quantile(takenBy(chosen), 0.99),
   };
@@ -74,8 +74,7 @@ function select(from, to = 0) {
 
 function zoomIn() {
   if (!state.window) return;
-  [state.from, state.to] = state.window;
-  state.window = null;
+  [state.from, state.to, state.window] = [...state.window, null];
   refresh(true);
 }
 

@@ -3,11 +3,7 @@
 /** @param {string} selector @returns {any} */
 const $ = (selector) => document.querySelector(selector);
 
-/**
- * Make an element: el("div.card", { title }, ...children). Attributes may be left out, empty children are skipped, and
- * a function is a listener.
- * @param {string} name @param {...any} parts @returns {any}
- */
+/** Make an element: el("div.card", { title, click }, ...children). Attributes may be missing. @returns {any} */
 function el(name, ...parts) {
   const [tag, ...classes] = name.split(".");
   const made = document.createElement(tag);

@@ -46,7 +46,6 @@ const CLIENT = column("client_id");
 const BROKER = column("broker");
 const ERRORS = column("errors");
 const hasTime = D.start !== null && TIME.some((at) => at !== null);
-const isCall = (i) => REQUEST[i] !== null;
 const isFailed = (i) => ERRORS.read(i).length > 0;
 const isSilent = (i) => RESPONSE[i] === null && REQUEST[i] !== null && R.values.expects_answer?.[i] !== false;
 
@@ -95,11 +94,9 @@ function moment(text) {
 function rowOf(frame, capture) {
   if (frame === null || frame === undefined) return null;
   const points = COLUMNS.get("capture_point");
-  for (let i = 0; i < COUNT; i++) {
-    if ((REQUEST[i] === frame || RESPONSE[i] === frame) && (!capture || !points || points.read(i) === capture))
-      return i;
-  }
-  return null;
+  const isThere = (i) => !capture || !points || points.read(i) === capture;
+  const found = REQUEST.findIndex((one, i) => (one === frame || RESPONSE[i] === frame) && isThere(i));
+  return found < 0 ? null : found;
 }
 
 /** The details of a row: of a request, then of a response. @param {number} i @param {string} side */

@@ -21,10 +21,44 @@ function read(name) {
     const of = (i) => OF_HALVES[name](i).filter((one) => one || one === 0);
     return { name, type: name === "size" ? "bytes" : name === "time" ? name : "id", of };
   }
-  if (!found) return null;
+  if (!found) return /^(header|body)?\./.test(name) ? fieldOf(name) : null;
   const { type, read: one } = column(found.name);
-  if (type === "words") return { name: found.name, type, of: one };
-  return { name: found.name, type, of: (i) => [one(i) === "" ? null : one(i)] };
+  return { name: found.name, type, of: (i) => [one(i) === "" ? null : one(i)].flat() };
+}
+
+/** Messages by the numbers of their details, once a filter by fields wants them. @type {any[] | null} */
+let messages = null;
+let reading = null;
+let wantsFields = false;
+
+async function readMessages() {
+  const found = [];
+  for (let one; $(`#chunk${Math.floor(found.length / CHUNK)}`) && (one = await detail(found.length));)
+    found.push(jsonOf(one.nodes));
+  messages = found;
+  refresh();
+}
+
+/** A field: a path from `header` or `body`, or after a dot the end of a path. @param {string} name */
+function fieldOf(name) {
+  reading ??= R.values.asked_at && readMessages();
+  wantsFields = true;
+  const path = name.split(".").filter(Boolean);
+  const isEnd = name.startsWith(".");
+  const isKnown = !messages || messages.some((one) => valuesAt(one, path, isEnd).length);
+  if (!isKnown) throw new Error(`no message of this page has the field ${name}`);
+  const entries = (i) => [detailAt(i, "asked_at"), detailAt(i, "answered_at")].filter((one) => one !== null);
+  const of = (i) => entries(i).flatMap((one) => valuesAt(messages?.[one], path, isEnd));
+  return { name, type: "field", of };
+}
+
+/** The values at a path, through all elements of arrays. @returns {any[]} */
+function valuesAt(value, path, isEnd) {
+  if (Array.isArray(value)) return value.flatMap((one) => valuesAt(one, path, isEnd));
+  if (!path.length) return [value];
+  if (value === null || typeof value !== "object") return [];
+  const here = path[0] in value ? valuesAt(value[path[0]], path.slice(1), false) : [];
+  return isEnd ? [...here, ...Object.values(value).flatMap((one) => valuesAt(one, path, true))] : here;
 }
 
 function tokensOf(text) {
@@ -62,12 +96,16 @@ function same(of, token) {
   if (token.word?.toLowerCase() === "null") return (value) => value === null;
   if (of.type === "time") return (value) => value !== null && Math.abs(value - (timeOf(token.text) ?? NaN)) < 5e-7;
   const wanted = amount(of, token);
+  if (/(error|api)(Code|Key)$/i.test(of.name) && of.type === "field" && Number.isNaN(wanted))
+    throw new Error(`${of.name} is a number on this page`);
   const ignores = IGNORES_CASE.has(of.name);
   const text = ignores ? token.text.toLowerCase() : token.text;
   return (value) => {
     if (value === null) return false;
     if (typeof value === "number") return Math.abs(value - wanted) < 1e-9;
-    return (ignores ? value.toLowerCase() : value) === text || (of.name === "broker" && value === `node ${text}`);
+    return (
+      (ignores ? value.toLowerCase() : String(value)) === text || (of.name === "broker" && value === `node ${text}`)
+    );
   };
 }
 
@@ -116,10 +154,9 @@ function compile(text) {
     if (isHas) return named(of, name, (found) => found !== null);
     const operator = word() ?? "";
     const isIn = operator === "in" || (operator === "not" && tokens[at + 1]?.word?.toLowerCase() === "in");
-    if (!isIn && !/^[=!<>~]+$/.test(operator)) return of ? named(of, name, Boolean) : searched(name.text);
-    if (operator === "!") return of ? named(of, name, Boolean) : searched(name.text);
+    if (!isIn && !/^([=!<>]=|!?~|[<>])$/.test(operator)) return of ? named(of, name, Boolean) : searched(name.text);
     at += operator === "not" ? 2 : 1;
-    if (!isIn) return named(of, name, comparison(of, operator, value()));
+    if (!isIn) return named(of, name, comparison(of || {}, operator, value()));
     const tests = [];
     if (!take("(")) throw new Error("in needs ( )");
     while (!take(")")) {
@@ -142,7 +179,6 @@ function named(of, name, test) {
 
 /** @param {any} of @param {string} operator @param {any} token @returns {(value: any) => boolean} */
 function comparison(of, operator, token) {
-  if (!of) return () => false;
   const equal = same(of, token);
   if (operator === "==") return equal;
   if (operator === "!=") return (value) => !equal(value);

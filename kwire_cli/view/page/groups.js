@@ -169,13 +169,8 @@ function showTransactions(view, answer) {
     const inside = laneRoom([]);
     for (const one of rows.filter((each) => each.id === id)) {
       const text = `${one.result}, ${span(one.to - one.from)}`;
-      addBar(
-        inside,
-        one,
-        `t-${one.result === "aborted" ? "bad" : "txn"}.${one.result}`,
-        text,
-        `${id}: ${text}, ${namesOf(one.partitions)}`,
-      );
+      const style = `t-${one.result === "aborted" ? "bad" : "txn"}.${one.result}`;
+      addBar(inside, one, style, text, `${id}: ${text}, ${namesOf(one.partitions)}`);
     }
     lanes.append(laneOf("", id, inside));
   }

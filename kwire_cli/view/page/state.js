@@ -21,33 +21,40 @@ const isInScope = (at) => at === null || (at >= scope()[0] && at <= scope()[1]);
 /** The rows that window and filter leave, in the order of time. @type {number[]} */
 let chosen = [];
 
-/** The test of the filter; all rows if it is not understood, which the page says. */
-function filterTest() {
+/** The test of the filter; all rows pass if it is not understood, which the page says. */
+let passes = (_) => true;
+
+/** What a filter by fields can not see: calls whose fields are not in the page, and the command that sees them. */
+function missing() {
+  if (!wantsFields) return "";
+  if (!messages && R.values.asked_at) return ", reading fields …";
+  const lacks = (frame, i, side) => frame !== null && detailAt(i, side) === null;
+  const count = REQUEST.filter((one, i) => lacks(one, i, "asked_at") || lacks(RESPONSE[i], i, "answered_at")).length;
+  const command = `kwire decode ${D.arguments} --filter '${state.filter.replace(/'/g, "'\\''")}'`;
+  return count ? `; ${plural(count, "call")} without fields here: ${command}` : "";
+}
+
+function choose() {
   let wrong = "";
-  let test = (_) => true;
+  [passes, wantsFields] = [() => true, false];
   try {
-    test = compile(state.filter);
+    passes = compile(state.filter);
   } catch (error) {
     wrong = String(error instanceof Error ? error.message : error);
   }
   $("#filter").classList.toggle("wrong", Boolean(wrong));
   $("#filter").title = wrong;
-  return { test, wrong };
-}
-
-function choose() {
-  const { test, wrong } = filterTest();
   const [from, to] = scope();
   const isWhole = !isPart();
   chosen = [];
   for (let i = 0; i < COUNT; i++) {
     const at = TIME[i];
     const isIn = isWhole || (at !== null && at + (LATENCY[i] || 0) >= from && at <= to);
-    if (isIn && test(i)) chosen.push(i);
+    if (isIn && passes(i)) chosen.push(i);
   }
-  const all = number(COUNT);
+  const left = chosen.length === COUNT ? plural(COUNT, "row") : `${number(chosen.length)} of ${number(COUNT)}`;
   $("#count").hidden = !COUNT;
-  put($("#count"), wrong || (chosen.length === COUNT ? plural(COUNT, "row") : `${number(chosen.length)} of ${all}`));
+  put($("#count"), wrong || `${left}${missing()}`);
 }
 
 /** Write the view into the address. */

@@ -131,6 +131,41 @@ def test_filters_choose_what_kwire_chooses(look_at):
         assert {*look.frames()} <= expected, text
 
 
+FIELDS = (
+    "body.topics.name == payments",
+    ".memberId ~ worker",
+    "header.correlationId == 4 and api == Metadata",
+    "body.errorCode == 79",
+    "has body.groupId and body.sessionTimeoutMs >= 10000",
+    ".allowAutoTopicCreation == true",
+)
+
+
+def test_filters_by_fields_choose_what_kwire_chooses(look_at):
+    look = look_at(*REPORT, hash_="#tab=frames")
+    for text in FIELDS:
+        lines = map(json.loads, kwire("decode", CAPTURE, "-f", "jsonl", "--filter", text).out.splitlines())
+        expected = {line.get("requestFrame", line["frame"]) for line in lines}
+        look.filter(text)
+        look.page.wait_for_function("() => !document.querySelector('#count').textContent.includes('reading')")
+        assert expected, text
+        assert chosen_by(look) == len(expected), text
+        assert "without fields" not in look.text("#count")
+    for text, said in (
+        ("body.errorCode == MEMBER_ID_REQUIRED", "is a number"),
+        ("body.topics[].name == x", "no message"),
+    ):
+        look.filter(text)
+        assert said in look.text("#count")
+
+
+def test_a_page_without_fields_names_the_command_that_has_them(look_at):
+    look = look_at("report", "samples/request-logs/kafka-request.log", hash_="#tab=frames")
+    look.filter("body.topics.name == a")
+    command = "kwire decode samples/request-logs/kafka-request.log --filter 'body.topics.name == a'"
+    assert look.text("#count").endswith(f" without fields here: {command}")
+
+
 def test_a_filter_that_is_wrong_is_said(look_at):
     look = look_at(*REPORT, hash_="#tab=frames")
     look.filter(FILTERS[-1])
