@@ -83,8 +83,7 @@ class Screen:
         self._environment = environment
         self._width = width
         self._start: datetime | None = None
-        self._last: dict[tuple[str, str], dict[str, Any]] = {}
-        self._requests: defaultdict[tuple[str, str], deque[int]] = defaultdict(lambda: deque([0], HISTORY))
+        self._rows: defaultdict[tuple[str, str], deque[dict[str, Any]]] = defaultdict(lambda: deque([{}], HISTORY))
         self._by = self._sorted = 0
         self.state = ""
         self._lock = threading.RLock()
@@ -92,13 +91,10 @@ class Screen:
 
     def add(self, table: Table) -> None:
         """Add the rows of intervals, in the order of time."""
-        names = [column.name for column in table.columns]
         with self._lock:
-            for values in table.rows:
-                row = dict(zip(names, values, strict=True))
+            for row in table.to_dicts():
                 self._begin_interval(datetime.fromisoformat(row["start"]))
-                self._last[row["by"], row["name"]] = row
-                self._requests[row["by"], row["name"]][-1] = row["requests"]
+                self._rows[row["by"], row["name"]][-1] = row
             if not self.state:
                 self.draw()
 
@@ -108,11 +104,10 @@ class Screen:
             return
         passed = round((start - (self._start or start)).total_seconds() / self._width)
         self._start = start
-        self._last.clear()
-        for group, counts in list(self._requests.items()):
-            counts.extend([0] * min(passed, HISTORY))
-            if not any(counts):
-                del self._requests[group]
+        for group, history in list(self._rows.items()):
+            history.extend([{}] * min(passed, HISTORY))
+            if not any(row.get("requests") for row in history):
+                del self._rows[group]
 
     def read_keys(self, terminal: int) -> None:
         """Read keys and apply them, until `q`."""
@@ -145,12 +140,11 @@ class Screen:
 
     def _table(self) -> Table:
         by = DIMENSIONS[self._by]
-        place = 2 + COLUMNS.index(SORTED[self._sorted])
         rows: list[tuple[Any, ...]] = []
-        for (kind, name), counts in self._requests.items():
+        for (kind, name), history in self._rows.items():
             if kind == by:
-                cells = map(self._last.get((kind, name), {}).get, [column.name for column in COLUMNS])
-                rows.append((name, [*counts], *cells))
-        rows.sort(key=lambda row: -(row[place] or 0))
+                requests = [row.get("requests", 0) for row in history]
+                rows.append((name, requests, *(history[-1].get(column.name) for column in COLUMNS)))
+        rows.sort(key=lambda row: -(row[2 + COLUMNS.index(SORTED[self._sorted])] or 0))
         heads = (Column(by, absent=UNSAID), Column("requests", "spark", title="requests over time"))
         return Table(by, (*heads, *COLUMNS), rows)
