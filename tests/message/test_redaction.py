@@ -271,23 +271,16 @@ def test_what_is_well_understood_stays_readable():
 @pytest.mark.parametrize(("message", "path", "version"), FRAMES, ids=str)
 def test_the_terminal_interface_shows_no_secret(message, path, version, tmp_path):
     before, (side, frame), after = conversation(message, version, body_of(message, path, version))
-    token = b"\0alice\0" + SECRET.encode()
-    for name, data in (
-        ("frames.hex", frame.hex().encode()),
-        ("frames.hex", frame[1:].hex().encode()),
-        ("frames.hex", (sized(token) + sized(SECRET.encode())).hex().encode()),
-        ("frames.pcap", capture([*before, (side, frame), *after])),
-        ("frames.pcap", capture([*before, (side, frame[1:]), *after])),
-    ):
-        file = tmp_path / name
-        file.write_bytes(data)
+    for part in (frame, frame[1:]):
+        file = tmp_path / "frames.pcap"
+        file.write_bytes(capture([*before, (side, part), *after]))
         listing = opened_file(Options(), str(file)).listing
         for _ in listing.read():
             pass
         for number in range(len(listing)):
             look = listing.look(number, full=True)
             rows = [(row.name, row.line, row.json_path) for row in look.rows]
-            assert not shows(repr([listing.cells(number), listing.title(number)]))
+            assert not shows(repr([listing.cells(number), look.title]))
             assert not shows(repr([rows, look.buffers, look.document()]))
             assert not any(SECRET.encode() in buffer.data for buffer in look.buffers)
         listing.close()
