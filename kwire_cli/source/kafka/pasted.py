@@ -14,6 +14,7 @@ from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.connection import Connection, Seen
 from kwire_cli.source.kafka.framing import Cut
+from kwire_cli.source.packets.model import Place
 
 if TYPE_CHECKING:
     from kwire_cli.engine.spans import Spans
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 _UNKNOWN: Any = None
-"""The place and the addresses of a pasted frame."""
+"""The addresses of a pasted frame, and the place of its bytes."""
 
 
 class PastedFrame(Captured):
@@ -39,6 +40,7 @@ class PastedFrame(Captured):
         connection = _connection(redaction.catalog)
         super().__init__(Seen(kind, 0, cut), _UNKNOWN, _UNKNOWN, _UNKNOWN, connection, Names())
         self.number = frame.number
+        self._where = Place(None, None)
         self._hidden = redaction.frame(frame)
         self._frame = frame.shown(self._hidden)
 
