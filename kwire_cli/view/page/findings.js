@@ -58,11 +58,11 @@ function around(times) {
   select(Math.max(0, from - edge), Math.min(LENGTH, to + edge));
 }
 
-/** Brokers, applications, apis and errors in the window, each a filter. */
+/** Brokers, clients, apis and errors in the window, each a filter. */
 function people() {
   const lists = [
     ["Broker", "broker"],
-    ["Application", "client_id"],
+    ["Client", "client_id"],
     ["Api", "api"],
     ["Error", "errors"],
   ];

@@ -75,7 +75,9 @@ def report_page(
         "length": None if start is None or end is None else end - start,
         "isLocal": report.is_local,
         "brokers": [escaped(row["broker"] or "") for row in report.rows_found("brokers")],
-        "applications": [escaped(row["client_id"] or "") for row in report.rows_found("clients")],
+        "applications": [
+            escaped(row["client_id"] or "") for row in report.rows_found("clients") if not row["is_internal"]
+        ],
         "left": left,
         "axis": _axis(report, start),
         "spans": [_span(row, start) for row in report.asked("spans")] if start is not None else [],

@@ -66,6 +66,13 @@ def test_the_verdict_is_the_most_important_finding(page, data):
     assert data_of("report", "samples/captures/midstream.pcap")["verdict"]["level"] == "good"
 
 
+def test_clients_in_brokers_are_no_applications():
+    assert data_of("report", "samples/incidents/rolling-restart.pcapng.gz")["applications"] == [
+        "roll-reader",
+        "roll-writer",
+    ]
+
+
 def test_every_frame_is_in_one_row_with_its_fields_and_bytes(data):
     decoded = [json.loads(line) for line in kwire("decode", CAPTURE, "-f", "jsonl").out.splitlines()]
     frames = [*column(data, "request"), *column(data, "response")]
