@@ -22,7 +22,7 @@ from kwire_cli.cli.compare_records import RECORD_OPTIONS, RecordOptions, records
 from kwire_cli.cli.completers import complete_field_paths, complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, reading_of, refuse_unfit
+from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, reading_of, reading_words, refuse_unfit
 from kwire_cli.cli.options import REPORT_FORMATS, Tables
 from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
 from kwire_cli.errors import InputError, without_credentials
@@ -113,6 +113,7 @@ def _typed_again(options: Options) -> str:
     words = ["kwire", "compare", *map(without_credentials, options.source)]
     for name, values in (("--proposal", options.proposals), ("--assume", options.assumed)):
         words += chain.from_iterable((name, value) for value in values)
+    words += reading_words(options)
     words += ["--filter", options.filter] if options.filter else []
     words += ["--frames", options.frames] if options.frames else []
     return shlex.join([*words, "-f", KIP])

@@ -88,6 +88,14 @@ class Terminal(Caller):
         return bool(self._environment.interrupt)
 
 
+def reading_words(options: Capture) -> list[str]:
+    """Return the options that are necessary to read captures in the same way again, as words of a command line."""
+    words: list[str] = []
+    for file in options.tls_keylog:
+        words += ["--tls-keylog", file]
+    return words if options.port is None else [*words, "--port", str(options.port)]
+
+
 def reading_of(
     options: Definitions, *, input_kind: Kind | None = None, follow: Follow | None = None, every: bool = False
 ) -> Reading:

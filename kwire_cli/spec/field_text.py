@@ -12,7 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
-from kwire_cli.spec.model import fields_by_path
+from kwire_cli.spec.model import fields_by_path, free_tags
 from kwire_cli.spec.overlay import read_overlay
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def overlay_of_field(spec: MessageSpec, text: str) -> Overlay:
     if "nullable" in settings:
         field |= {"nullableVersions": versions, "default": "null"}
     if "tag" in settings:
-        number = settings["tag"] or _next_tag(spec, match["path"])
+        number = settings["tag"] or free_tags(spec).get(match["path"].rpartition(".")[0], 0)
         field |= {"tag": int(number), "taggedVersions": versions}
     if "default" in settings:
         field["default"] = settings["default"]
@@ -71,10 +71,3 @@ def _setting(word: str, text: str) -> tuple[str, str]:
     if not fits.get(name):
         raise InputError(f"{word!a} in {text!a} is not a setting of a field: {FORM}")
     return name, value.strip()
-
-
-def _next_tag(spec: MessageSpec, path: str) -> str:
-    """Return the first tag after those of the struct that a new field is added to."""
-    above = path.rpartition(".")[0]
-    tags = [field.tag for where, field in fields_by_path(spec) if where.rpartition(".")[0] == above]
-    return str(max((tag + 1 for tag in tags if tag is not None), default=0))

@@ -231,6 +231,16 @@ def fields_by_path(spec: MessageSpec) -> Iterator[tuple[str, FieldSpec]]:
     yield from _walk(spec, spec.fields, "", 0)
 
 
+def free_tags(spec: MessageSpec) -> dict[str, int]:
+    """Return the first tag after those of each struct that has tags, by the path of the struct in the message."""
+    free: dict[str, int] = {}
+    for path, field in fields_by_path(spec):
+        if field.tag is not None:
+            struct = path.rpartition(".")[0]
+            free[struct] = max(free.get(struct, 0), field.tag + 1)
+    return free
+
+
 @lru_cache(maxsize=64)
 def texts_of(spec: MessageSpec) -> Mapping[str, str]:
     """Return Kafka's own texts about the fields of a message, by path as in `fields_by_path`."""

@@ -106,8 +106,8 @@ def _fields(outline: Iterable[Row], prefix: str, form: HexForm) -> Iterator[Line
             style = f"leaf{colour % COLOURS}"
             colour += 1
             note: Line = [(prefix + row.path, style), *_note(row)]
-            if row.about:
-                note.append((f"  {row.about}", "dim"))
+            if about := row.about:
+                note.append((f"  {about}", "dim"))
             end = value if row.records else end
             yield from byte_rows(row.part.buffer.data, start, end, note, style, form, masked_from=row.secret)
             if row.records:

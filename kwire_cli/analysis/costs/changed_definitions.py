@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, did_you_mean
-from kwire_cli.spec.model import MAX, NONE, Encoding, Versions, changed, fields_by_path
+from kwire_cli.spec.model import MAX, NONE, Encoding, Versions, changed, fields_by_path, free_tags
 from kwire_cli.spec.reading import ENCODABLE_TYPES, sized_encoding
 
 if TYPE_CHECKING:
@@ -58,14 +58,9 @@ def next_tags(spec: MessageSpec, paths: Collection[str]) -> dict[str, int]:
 
     The tags follow the last tag of the struct, in the order of the fields.
     """
-    free: dict[str, int] = {}
-    fields = [*fields_by_path(spec)]
-    for path, field in fields:
-        if field.tag is not None:
-            struct = path.rpartition(".")[0]
-            free[struct] = max(free.get(struct, 0), field.tag + 1)
+    free = free_tags(spec)
     tags = {}
-    for path, field in fields:
+    for path, field in fields_by_path(spec):
         if path in paths and field.tag is None:
             struct = path.rpartition(".")[0]
             tags[path] = free.get(struct, 0)

@@ -20,19 +20,26 @@ if TYPE_CHECKING:
 
 def effects(priced: Collection[Sequence[Form]]) -> Iterator[str]:
     """Yield a sentence for each form. `priced` has the forms of each message and version, first the current one."""
-    names = dict.fromkeys(form.name for forms in priced for form in forms[1:])
-    for name in names:
-        pairs = [(forms[0], form) for forms in priced for form in forms[1:] if form.name == name]
-        new = sorted({form.version for old, form in pairs if form.version != old.version})
+    by_name: dict[str, list[tuple[Form, Form]]] = {}
+    for as_is, *others in priced:
+        for form in others:
+            by_name.setdefault(form.name, []).append((as_is, form))
+    for name, pairs in by_name.items():
+        new: set[int] = set()
+        same: set[int] = set()
+        faults: dict[str, None] = {}
+        for old, form in pairs:
+            if form.version == old.version:
+                same.add(old.version)
+                faults.update(dict.fromkeys(_faults(old, form)))
+            else:
+                new.add(form.version)
         if new:
             yield f"{name}: in version {_text(new)}, which two programs use only if both have it."
-        same = [(old, form) for old, form in pairs if form.version == old.version]
-        faults = [*dict.fromkeys(fault for old, form in same for fault in _faults(old, form))]
-        versions = _text({old.version for old, _ in same})
         if faults:
-            yield f"{name}: a new version is needed. In version {versions}, {' and '.join(faults)}."
+            yield f"{name}: a new version is needed. In version {_text(same)}, {' and '.join(faults)}."
         elif same:
-            yield f"{name}: possible in version {versions}. Programs without the field skip it."
+            yield f"{name}: possible in version {_text(same)}. Programs without the field skip it."
 
 
 def _faults(old: Form, new: Form) -> Iterator[str]:

@@ -67,8 +67,10 @@ def entry(outline: BoundedOutline) -> dict[str, Any]:
     """
     nodes = []
     for row in outline.rows:
-        about = [(f"  {row.about}", "dim")] if isinstance(row, Field) and row.about else []
-        pieces = chain.from_iterable([*row.line, *about])
+        line = row.line
+        if isinstance(row, Field) and (about := row.about):
+            line = [*line, (f"  {about}", "dim")]
+        pieces = chain.from_iterable(line)
         nodes.append([row.depth, row.name, row.kind, outline.number(row), *row.place, *pieces])
     buffers = [
         {

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from kit.captures import SAMPLES, lines
-from kit.commands import json_of, refusal_of
+from kit.commands import json_of, kwire as run, refusal_of
 from kit.messages import SHARED
 
 import kwire_cli as kwire
@@ -202,3 +202,12 @@ def test_what_makes_no_sense_is_refused(overlay):
     assert "does not go with a proposal" in refusal_of(*proposal, "--advise")
     unused = overlay({"VoteRequest": {"fields": {"a": {"type": "int8", "versions": "0+"}}}})
     assert "no message is changed by the proposal" in refusal_of("compare", capture, "--proposal", unused)
+
+
+def test_the_command_in_the_text_for_a_kip_reads_the_capture_in_the_same_way(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "key log").write_text("")
+    words = ("FetchRequest", "zone: string", SAMPLES / "incidents" / "rebalancing.pcap", "--tls-keylog", "key log")
+    last = run("compare", *words, "--port", 29092, "-f", "kip").out.splitlines()[-1]
+    assert last.startswith("Measured with `kwire compare FetchRequest 'zone: string' ")
+    assert last.endswith(" --tls-keylog 'key log' --port 29092 -f kip`.")
