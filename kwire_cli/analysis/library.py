@@ -13,7 +13,7 @@ from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.groups.groups import Groups
 from kwire_cli.analysis.ladder import Ladder
 from kwire_cli.analysis.stats import Stats
-from kwire_cli.analysis.subjects import LOGS, TRAFFIC, ask_inputs
+from kwire_cli.analysis.subjects import LAKES, LOGS, TRAFFIC, ask_inputs
 from kwire_cli.analysis.summary import Summary
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.errors import InputError, close_to, did_you_mean
@@ -39,16 +39,16 @@ class Question(NamedTuple):
     """A question: the class that answers it, the inputs that it is about, and whether TCP connections count."""
 
     fold: Callable[[Redaction], Any]
-    about: Collection[Kind] = TRAFFIC | LOGS
+    about: Collection[Kind] = TRAFFIC | LOGS | LAKES
     connections: bool = False
 
 
 QUESTIONS = {
-    "clients": Question(Clients, TRAFFIC),
+    "clients": Question(Clients, TRAFFIC | LAKES),
     "diagnose": Question(Diagnosis, connections=True),
     "groups": Question(Groups),
     "sequence": Question(Ladder, TRAFFIC),
-    "stats": Question(Stats, TRAFFIC),
+    "stats": Question(Stats, TRAFFIC | LAKES),
     "summary": Question(Summary, connections=True),
     "transactions": Question(Transactions),
 }

@@ -17,7 +17,7 @@ from kwire_cli.answer import NUMBERS, Answer, Column, Facts, Item, Note, Outline
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.capture_inputs import CaptureInput
-from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.opening import LakeInput, LakePart, open_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -31,10 +31,18 @@ INPUT = Column("input")
 
 
 class Work(NamedTuple):
-    """An input for one task: its name, and the files and folders to read."""
+    """An input for one task: its name, the files and folders to read, and the part of a lake."""
 
     name: str
     paths: tuple[str, ...]
+    part: LakePart | None = None
+
+    def inputs(self, how: Reading) -> Iterator[Opened]:
+        """Yield the opened inputs."""
+        for opened in open_inputs(self.paths, how):
+            if isinstance(opened, LakeInput):
+                opened.part = self.part
+            yield opened
 
 
 class InputAnswer(NamedTuple):
@@ -61,15 +69,15 @@ class EachInput:
     def _answer(self, work: Work) -> InputAnswer:
         fold = self.begin(Redaction(self.how.catalog))
         try:
-            inputs = open_inputs(work.paths, self.how)
-            answer = ask_inputs(inputs, fold, self.arguments, connections=self.connections)
+            answer = ask_inputs(work.inputs(self.how), fold, self.arguments, connections=self.connections)
             return InputAnswer(work.name, answer)
         except InputError as error:
             return InputAnswer(work.name, None, str(error))
 
 
 def works_of(arguments: Sequence[str], how: Reading, caller: Caller, takes: Collection[Kind]) -> list[Work]:
-    """Return the inputs that tasks can read apart: capture points, request logs and log directories.
+    """Return the inputs that tasks can read apart: capture points, request logs, log directories, and the days of the
+    capture points in lakes.
 
     Raises:
         InputError: There is no input, its kind is not in `takes`, or it is a pipe.
@@ -77,6 +85,14 @@ def works_of(arguments: Sequence[str], how: Reading, caller: Caller, takes: Coll
     """
     works = []
     for opened in open_inputs(arguments, how, caller, takes=takes):
+        if isinstance(opened, LakeInput):
+            from kwire_cli.lake.filling import parts_of  # noqa: PLC0415 - it imports pyarrow
+
+            works += [
+                Work(f"{part.point} {part.day or 'without a day'}", (str(opened.folder),), part)
+                for part in parts_of(opened)
+            ]
+            continue
         paths = _paths_of(opened)
         if not all(paths):
             raise InputError("a task can't read a pipe or bytes: give files or folders", file=opened.name)

@@ -29,6 +29,8 @@ TRAFFIC = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG})
 """Inputs that contain requests and responses."""
 LOGS = frozenset({Kind.BATCHES, Kind.FOLDER})
 """Inputs that contain the logs of partitions."""
+LAKES = frozenset({Kind.LAKE})
+"""Inputs that contain tables of traffic."""
 
 
 class LogItem(NamedTuple):

@@ -83,7 +83,7 @@ def _of_contents(summary: Contents) -> Iterator[tuple[str, str]]:
             yield "summary", "--tls-keylog KEYLOG"
         yield "decode", ""
         return
-    is_capture = all(facts.kind != "request-log" for facts in summary.inputs)
+    is_capture = all(facts.kind == "capture" for facts in summary.inputs)
     has_errors = bool(summary.rows_found("errors"))
     if has_errors and is_capture:
         yield "decode", "--filter error --pairs"

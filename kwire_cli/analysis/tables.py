@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.calls import TableFold
 from kwire_cli.analysis.replays import REPLAYED
-from kwire_cli.analysis.subjects import LOGS, TRAFFIC, subjects_of
+from kwire_cli.analysis.subjects import LAKES, LOGS, TRAFFIC, subjects_of
 from kwire_cli.facts.queries import columns_read_by, names_all_columns, needed_by
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.opening import open_inputs
@@ -81,7 +81,7 @@ class InputTables:
         self._words |= words
         self._has_all_columns = self._has_all_columns or all_columns
         fold = TableFold(self._redaction, {str(at): text for at, text in enumerate(self._queries)}, REPLAYED)
-        for opened in open_inputs(self._inputs, self._how, takes=TRAFFIC | LOGS):
+        for opened in open_inputs(self._inputs, self._how, takes=TRAFFIC | LOGS | LAKES):
             if not fold.begin(opened):
                 for subject in subjects_of(opened):
                     fold.add(subject)
@@ -98,7 +98,7 @@ def tables(
     kafka: str | None = None,
     show_secrets: bool = False,
 ) -> InputTables:
-    """Return the tables of captures and request logs, for queries in SQL. docs/tables.md lists tables and columns.
+    """Return the tables of captures, request logs and lakes, for queries in SQL: docs/tables.md lists them.
 
     Args:
         inputs: Paths of files and folders, counted together.

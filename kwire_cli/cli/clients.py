@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.analysis.clients import Clients
-from kwire_cli.analysis.subjects import TRAFFIC
+from kwire_cli.analysis.subjects import LAKES, TRAFFIC
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_release
 from kwire_cli.cli.emit import emit
@@ -91,7 +91,7 @@ def _find_clients(environment: Environment, options: Options) -> Answer:
     read: Read = []
     how = replace(reading_of(options), connections=True)
     for opened in open_inputs(options.source, how, Terminal(environment)):
-        if opened.kind not in TRAFFIC:
+        if opened.kind not in TRAFFIC | LAKES:
             what = ABOUT if opened.kind is Kind.FOLDER else f"{missing_names(options.source)}{NEITHER}"
             raise InputError(what, file=opened.name)
         logs += [opened.label] * (opened.kind is Kind.REQUEST_LOG)

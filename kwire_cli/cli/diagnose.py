@@ -19,7 +19,7 @@ from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import reading_of
 from kwire_cli.cli.on_spark import OnSpark
-from kwire_cli.cli.questions import Asking, ask, ask_with_spark, typed_inputs
+from kwire_cli.cli.questions import WITH_LAKES, Asking, ask, ask_with_spark, typed_inputs
 from kwire_cli.cli.typed_options import Printing, flag, option, takes
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.rule_files import SEVERITIES, Severity, read_rules, rules
@@ -68,20 +68,20 @@ class Options(Severe, Asking, OnSpark):
 @click.command(name="diagnose", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> Exit:
-    """Find what is wrong in captures, brokers' request logs and log directories.
+    """Find what is wrong in captures, brokers' request logs, log directories and lakes.
 
     INPUT is files and folders, counted together, or - for standard input. Each finding says what was seen and
     where, what it means, and what to do. Causes come before their effects. With --master, tasks of Spark
-    diagnose each capture point, request log and folder by itself.
+    diagnose each capture point, request log and folder by itself, and each capture point and day of a lake.
     """
     with environment.answering():
         queries = [*rules(), *(read_rules(Path(options.rules)) if options.rules else ())]
         begin = partial(Diagnosis, queries=sorted(queries, key=lambda rule: rule.last))
         least = cast("Severity", options.severity)
         if options.master is not None:
-            answer = ask_with_spark(environment, options, begin, connections=True, least=least)
+            answer = ask_with_spark(environment, options, begin, takes=WITH_LAKES, connections=True, least=least)
         else:
             diagnosis = begin(Redaction(reading_of(options).catalog))
-            ask(environment, options, diagnosis, connections=True)
+            ask(environment, options, diagnosis, takes=WITH_LAKES, connections=True)
             answer = diagnosis.answer(least, typed_inputs(options))
         return emit(environment, replace(answer, found=answer.found and options.exit_code), options)

@@ -57,7 +57,7 @@ class Options(Report, OnSpark, Captures, Decompression, Secrets, Payloads, Overl
         "--tables",
         section="Choose",
         metavar="A,B",
-        help=f"Write only these tables: {', '.join(lake.CHOICES)}.  [default: all but {lake.BODIES}]",
+        help=f"Write only these tables, such as frames,errors, or all.  [default: all but {', '.join(lake.RARE)}]",
     )
     out_format: str | None = option(
         "--out-format",

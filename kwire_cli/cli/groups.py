@@ -15,7 +15,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.on_spark import OnSpark
 from kwire_cli.cli.options import OfGroups
-from kwire_cli.cli.questions import Asking, ask, ask_with_spark, refuse_missing
+from kwire_cli.cli.questions import WITH_LAKES, Asking, ask, ask_with_spark, refuse_missing
 from kwire_cli.cli.typed_options import takes
 from kwire_cli.message.redaction import Redaction
 
@@ -48,6 +48,6 @@ def command(environment: Environment, options: Options) -> Exit:
             answer = ask_with_spark(environment, options, Groups, names=options.group)
             return emit(environment, answer, options)
         groups = Groups(Redaction(options.catalog))
-        ask(environment, options, groups)
+        ask(environment, options, groups, takes=WITH_LAKES)
         refuse_missing("--group", options.group, "group", groups.names())
         return emit(environment, groups.answer(options.group), options)

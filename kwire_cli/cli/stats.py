@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from kwire_cli.analysis.stats import DIMENSIONS, GROUPS, Stats
-from kwire_cli.analysis.subjects import BOTH, TRAFFIC
+from kwire_cli.analysis.subjects import BOTH, LAKES, TRAFFIC
 from kwire_cli.analysis.timeline import BUSIEST, Timeline
 from kwire_cli.cli.capture_inputs import chooses
 from kwire_cli.cli.captures import ChosenLines
@@ -112,7 +112,7 @@ def command(environment: Environment, options: Options) -> Exit:
             write_live(environment, options, options.timeline(options.every)(redaction))
             return Exit.DONE
         if options.master is not None:
-            return emit(environment, ask_with_spark(environment, options, begin, takes=TRAFFIC), options)
+            return emit(environment, ask_with_spark(environment, options, begin, takes=TRAFFIC | LAKES), options)
         return emit(environment, _count_inputs(environment, options, begin(redaction)), options)
 
 
@@ -126,13 +126,13 @@ def _count_inputs(environment: Environment, options: Options, counts: Stats | Ti
     read: Read = []
     for opened in open_inputs(options.source, reading_of(options), Terminal(environment)):
         refuse_unfit(options, opened)
-        if opened.kind not in TRAFFIC:
+        if opened.kind not in TRAFFIC | LAKES:
             what = f"this question is about packet captures and brokers' request logs, not about {opened.kind.what}"
             raise InputError(f"{missing_names(options.source)}{what}", file=opened.name)
         kinds.add(opened.kind)
         if kinds >= TRAFFIC:
             raise InputError(BOTH)
-        if opened.kind is Kind.REQUEST_LOG:
+        if opened.kind is not Kind.CAPTURE:
             counts.add_input(opened)
             is_decodable = True
             continue

@@ -12,7 +12,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import reading_of
 from kwire_cli.cli.options import REPORT_FORMATS
-from kwire_cli.cli.questions import Asking, ask, typed_inputs
+from kwire_cli.cli.questions import WITH_LAKES, Asking, ask, typed_inputs
 from kwire_cli.cli.typed_options import option, takes
 from kwire_cli.message.redaction import Redaction
 
@@ -52,6 +52,6 @@ def overview(environment: Environment, options: Options) -> Exit:
     """
     summary = Summary(Redaction(reading_of(options).catalog))
     with environment.answering():
-        ask(environment, options, summary, connections=True)
+        ask(environment, options, summary, takes=WITH_LAKES, connections=True)
         answer = summary.answer(typed_inputs(options))
         return emit(environment, answer, options)

@@ -15,7 +15,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.on_spark import OnSpark
 from kwire_cli.cli.options import OfTransactions
-from kwire_cli.cli.questions import Asking, ask, ask_with_spark, refuse_missing
+from kwire_cli.cli.questions import WITH_LAKES, Asking, ask, ask_with_spark, refuse_missing
 from kwire_cli.cli.typed_options import Printing, flag, takes
 from kwire_cli.message.redaction import Redaction
 
@@ -57,6 +57,6 @@ def command(environment: Environment, options: Options) -> Exit:
             answer = ask_with_spark(environment, options, Transactions, ids=ids, only_open=options.open)
             return emit(environment, answer, options)
         transactions = Transactions(Redaction(options.catalog))
-        ask(environment, options, transactions)
+        ask(environment, options, transactions, takes=WITH_LAKES)
         refuse_missing("--transactional-id", options.transactional_id, "transactional id", transactions.ids())
         return emit(environment, transactions.answer(options.transactional_id, only_open=options.open), options)

@@ -360,29 +360,12 @@ FRAMES: tuple[Column, ...] = (
         lambda _: False,
         regular=False,
     ),
-)
-"""The columns of `frames` that lakes have too."""
-
-IN_MEMORY: tuple[Column, ...] = (
-    Column(
-        "stream",
-        "int64",
-        "the number of the TCP connection in its capture, from 0",
-        lambda line: line.stream,
-        null="request logs",
-    ),
-    Column(
-        "capture_point",
-        "word",
-        "the [capture point](captures.md#capture-points), if there are several",
-        lambda line: line.origin.capture,
-        also=("capture",),
-    ),
     Column(
         "missing_bytes",
         "int64",
         "the bytes of the frame that are not captured",
         lambda line: line.seen.missing,
+        null="request logs",
         unit="B",
         regular=0,
     ),
@@ -391,6 +374,7 @@ IN_MEMORY: tuple[Column, ...] = (
         "word",
         "why bytes are a gap: `LOST` or `NOT_RECOGNISED`; in a filter, `.gap` is the field of batches",
         lambda line: line.seen.code,
+        null="no gap",
         form="name",
         regular=None,
     ),
@@ -407,14 +391,23 @@ IN_MEMORY: tuple[Column, ...] = (
         "text",
         "the layouts that the bytes fit, if they do not fit the version in their label",
         fits_as,
+        null="the body fits",
         regular=None,
     ),
-    Column("reason", "text", "why TLS could not be decrypted", lambda line: line.seen.reason, regular=None),
+    Column(
+        "reason",
+        "text",
+        "why TLS could not be decrypted",
+        lambda line: line.seen.reason,
+        null="no TLS, or decrypted",
+        regular=None,
+    ),
     Column(
         "content",
         "texts",
         "the content of TLS records, if it is known: `ClientHello`, `alert close_notify`, …",
         lambda line: [*line.seen.content],
+        lambda _: [],
         regular=(),
     ),
     Column(
@@ -422,6 +415,7 @@ IN_MEMORY: tuple[Column, ...] = (
         "texts",
         "the codes of anomalies of the batches in the frame",
         lambda line: [note.code for note in line_record_notes(line, deep=False)] if line.is_frame else [],
+        lambda _: [],
         form="name",
     ),
     Column(
@@ -433,16 +427,11 @@ IN_MEMORY: tuple[Column, ...] = (
         regular=None,
     ),
     Column(
-        "digest",
-        "int64",
-        "a checksum of the frame's bytes, by which one exchange is found at two capture points",
-        digest,
-    ),
-    Column(
         "allowed_ms",
         "int64",
         "how long the request lets the broker take: the longest of its timeouts and waits",
         allowed_ms,
+        null="responses, request logs",
         unit="ms",
     ),
     Column(
@@ -451,6 +440,7 @@ IN_MEMORY: tuple[Column, ...] = (
         "whether a request has a response: a Produce request with acks=0 has no response",
         lambda line: line.wants_response if line.seen.kind == "request" else None,
         lambda half: half.exchange.response is not None if not half.is_response else None,
+        null="responses",
     ),
     Column(
         "is_read",
@@ -503,8 +493,33 @@ IN_MEMORY: tuple[Column, ...] = (
         lambda half: half.exchange.forwarded,
         regular=False,
     ),
+    Column(
+        "digest",
+        "int64",
+        "a checksum of the bytes of a request, by which one exchange is found at two capture points",
+        digest,
+        null="responses, requests that may hold secrets, request logs",
+    ),
 )
-"""Columns of `frames` that only tables in memory have."""
+"""The columns of `frames` in lakes and in memory."""
+
+IN_MEMORY: tuple[Column, ...] = (
+    Column(
+        "stream",
+        "int64",
+        "the number of the TCP connection in its capture, from 0",
+        lambda line: line.stream,
+        null="request logs",
+    ),
+    Column(
+        "capture_point",
+        "word",
+        "the [capture point](captures.md#capture-points), if there are several",
+        lambda line: line.origin.capture,
+        also=("capture",),
+    ),
+)
+"""Columns of `frames` that only tables in memory have. In lakes, all tables name the capture point."""
 
 FOR_FILTERS: tuple[Column, ...] = (
     Column("host", "texts", "the hosts of both ends", lambda line: [host_of(end) for end in ends(line)]),
@@ -526,7 +541,7 @@ FOR_FILTERS: tuple[Column, ...] = (
 """Columns that --filter and --fields have, and tables do not: they take longer, or follow from others."""
 
 COLUMNS: tuple[Column, ...] = tuple(column for column in (*FRAMES, *IN_MEMORY, *FOR_FILTERS) if column.name != "digest")
-"""The columns of --filter and --fields: all but the digest, which would confirm a guess of the secrets in a frame."""
+"""The columns of --filter and --fields: all but the digest, which means nothing to a person."""
 BY_NAME: dict[str, Column] = {}
 for _column in COLUMNS:
     BY_NAME.update(dict.fromkeys((_column.name, *_column.also), _column))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.codes import UNREAD
 from kwire_cli.engine.lower import entry_for
+from kwire_cli.message.roles import WITH_RECORDS, can_hold_secrets, is_internal
 from kwire_cli.spec.kafka import FETCH
 from kwire_cli.spec.model import fields_by_path
 from kwire_cli.structs.numbers import RANGES
@@ -172,8 +173,15 @@ def ends(line: Captured) -> list[str]:
 
 
 def digest(line: Captured) -> int | None:
-    """Return a checksum of the bytes of a frame."""
-    return zlib.crc32(line.seen.data) if line.is_frame else None
+    """Return a checksum of the bytes of a request that holds no secret, as a checksum would confirm a guess of one."""
+    if line.kind != "request" or line.message is None or not line.is_frame:
+        return None
+    return zlib.crc32(line.seen.data) if has_digest(line.message, line.topics) else None
+
+
+def has_digest(message: str, topics: Iterable[str]) -> bool:
+    """Return whether requests of a message about some topics have a digest."""
+    return not (can_hold_secrets(message) or (message in WITH_RECORDS and any(map(is_internal, topics))))
 
 
 def is_misread(line: Captured) -> bool:

@@ -24,7 +24,6 @@ import duckdb
 
 from kwire_cli.engine.codes import MEANING, REFUSED
 from kwire_cli.errors import InputError
-from kwire_cli.facts.batches import BATCHES, batch_rows
 from kwire_cli.facts.bodies import NO_FIELDS, body_tables_of, structure_of, table_of
 from kwire_cli.facts.buffers import Buffer
 from kwire_cli.facts.columns import DUCKDB_TYPES, FRAMES, IN_MEMORY, values_of_line
@@ -32,20 +31,18 @@ from kwire_cli.facts.connections import CONNECTIONS, connection_row
 from kwire_cli.facts.costs.columns import MACROS as COST_MACROS, OF_OWNERS, TABLES as COST_TABLES
 from kwire_cli.facts.costs.counting import Costs
 from kwire_cli.facts.costs.ledger import MEANING as KIND_MEANING, class_of
-from kwire_cli.facts.errors import ERRORS, error_rows
 from kwire_cli.facts.frame_values import halves_of, is_misread
+from kwire_cli.facts.parts import PARTS, errors_in, part_rows, shown_body
 from kwire_cli.facts.queries import columns_read_by, named_in, names_all_columns, needed_by, views
-from kwire_cli.facts.set_fields import SET_FIELDS, set_field_rows
-from kwire_cli.message.roles import can_hold_secrets
-from kwire_cli.source.kafka.captured import Captured, body_of
+from kwire_cli.facts.set_fields import set_field_rows
+from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.spec.accepted import accepted_by, known_releases
 from kwire_cli.spec.catalog import catalog
-from kwire_cli.structs.lengths import REDACTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.captured import Names
@@ -79,9 +76,7 @@ NAMES = (("capture_point", "VARCHAR"), ("kind", "VARCHAR"), ("key", "VARCHAR"), 
 _TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "connections": CONNECTIONS,
     "names": NAMES,
-    "batches": BATCHES,
-    "errors": ERRORS,
-    "set_fields": SET_FIELDS,
+    **PARTS,
     **COST_TABLES,
 }
 _ALWAYS = frozenset({"connections", "names"})
@@ -170,6 +165,8 @@ class Tables:
         for table, columns in _TABLES.items():
             if table in wanted or table in _ALWAYS:
                 self._buffers[table] = self._buffer(table, columns)
+        self.parts = PARTS.keys() & self._buffers.keys()
+        """The tables about parts of frames that are filled."""
         if "accepted_versions" in wanted:
             self._fill_accepted_versions()
         if "anomaly_codes" in wanted:
@@ -291,36 +288,15 @@ class Tables:
         """Yield the rows of a line in the tables of bodies, batches and errors, without the key."""
         if not line.is_frame or is_misread(line):
             return
-        if self.takes("batches"):
-            yield from (("batches", row) for row in batch_rows(line))
-        if self.takes("set_fields") and line.kind == "request" and line.api_key is not None:
-            yield from (("set_fields", row) for row in set_field_rows(line.api_key, body_of(line)))
+        yield from part_rows(line, self.parts, self._redaction)
         structure = self.structures.get((line.api or "", line.kind))
-        has_errors = self.takes("errors") and line.kind == "response" and bool(line.error_codes)
-        if line.read is None or not (structure or has_errors):
-            return
-        body = self._body(line)
-        if structure:
-            table = table_of(line.api or "", line.kind)
-            yield table, (line.api_version, None if structure == NO_FIELDS else body)
-        if has_errors and line.api_key is not None:
-            yield from (("errors", row) for row in self.errors_in(line.api_key, body, line.names.topic))
-
-    def errors_in(self, api_key: int, body: dict[str, Any], topic_of: Callable[[str], str]) -> Iterator[list[Any]]:
-        """Yield the errors in the body of a response as rows, without the key."""
-        api = self.catalog.named_api(api_key)
-        if api is not None and api.response is not None:
-            yield from error_rows(self.catalog.message(api.response), body, topic_of, self.catalog)
+        if structure and line.read is not None:
+            body = None if structure == NO_FIELDS else shown_body(line, self._redaction)
+            yield table_of(line.api or "", line.kind), (line.api_version, body)
 
     def connection_key(self, capture: str | None, stream: int) -> int:
         """Return the key of a connection of a capture."""
         return self._points.setdefault(capture, len(self._points)) << 40 | stream
-
-    def _body(self, line: Captured) -> dict[str, Any]:
-        if can_hold_secrets(line.message) and (hidden := self._redaction.line(line)):
-            body = _without_redacted(line.to_json(records="size", hidden=hidden)["body"])
-            return body if isinstance(body, dict) else {}
-        return body_of(line)
 
     def _add_exchange(self, exchange: Exchange) -> None:
         connection = _connection_of_text(exchange.connection)
@@ -337,7 +313,7 @@ class Tables:
             for row in set_field_rows(exchange.api_key, exchange.request):
                 self.put("set_fields", [connection, self._at, *row])
         if self.takes("errors") and exchange.errors and exchange.response is not None:
-            for row in self.errors_in(exchange.api_key, exchange.response, self._logged_name):
+            for row in errors_in(self.catalog, exchange.api_key, exchange.response, self._logged_name):
                 self.put("errors", [connection, self._at, *row])
 
     def _logged_name(self, topic_id: str) -> str:
@@ -456,15 +432,6 @@ def _without_zone(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _without_zone(each) for name, each in value.items()}
     return [*map(_without_zone, value)] if isinstance(value, list) else value
-
-
-def _without_redacted(value: Any) -> Any:
-    """Return a value in JSON form with null in place of redacted values."""
-    if isinstance(value, dict):
-        return {name: _without_redacted(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_without_redacted(inner) for inner in value]
-    return None if isinstance(value, str) and REDACTED.fullmatch(value) else value
 
 
 def _connection_of_text(text: str) -> int:

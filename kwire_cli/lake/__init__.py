@@ -14,10 +14,26 @@ if TYPE_CHECKING:
 PACKAGES = ("numpy", "numba", "pyarrow", "duckdb", "deltalake")
 BODIES = "bodies"
 """The name for all tables of bodies, `bodies_<api>_<kind>`."""
-CHOICES = ("frames", "costs", "names", "batches", "records", "index", "faults", BODIES)
+CHOICES = (
+    "frames",
+    "connections",
+    "errors",
+    "produce_batches",
+    "set_fields",
+    "costs",
+    "names",
+    "batches",
+    "records",
+    "index",
+    "faults",
+    BODIES,
+)
 """The tables that can be chosen; `inputs` is always written."""
-DEFAULT = tuple(name for name in CHOICES if name != BODIES)
-"""The tables that are written by default. Bodies are excluded, as they would be some hundred tables."""
+RARE = ("produce_batches", "set_fields", BODIES)
+"""Tables that are not written by default. Bodies would be some hundred tables, and the others are read frame by frame.
+All of them are needed to diagnose a lake."""
+DEFAULT = tuple(name for name in CHOICES if name not in RARE)
+"""The tables that are written by default."""
 ALL = "all"
 DELTA = "delta"
 FORMATS = (DELTA, "parquet", "arrow", "csv", "jsonl")

@@ -18,23 +18,28 @@ from kwire_cli.facts.columnar.arrays import word
 from kwire_cli.facts.columnar.bodies import Bodies
 from kwire_cli.facts.columnar.frames import LINE_COLUMNS, UNRESOLVED, places_of, stretch_rows
 from kwire_cli.facts.columnar.names import Learnt, learn_stretch, tells_names, topics_of
+from kwire_cli.facts.columnar.parts import parts_of
 from kwire_cli.facts.columnar.values import Values, values_in
+from kwire_cli.facts.connections import CONNECTIONS, connection_row
+from kwire_cli.facts.frame_values import is_misread, microseconds_of
+from kwire_cli.facts.parts import part_rows
 from kwire_cli.lake import BODIES
 from kwire_cli.lake.capture_faults import line_faults
 from kwire_cli.lake.line_walks import AT_ONCE, MOST_LINES, Spent
 from kwire_cli.lake.record_faults import record_faults
-from kwire_cli.lake.tables import COSTS, DAY
+from kwire_cli.lake.tables import CONNECTIONS_TABLE, COSTS, DAY, PART_TABLES, SHAPES
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import MOST_NAMES, Names, forget
 from kwire_cli.source.packets.model import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from kwire_cli.message.known_layout import Layout, Layouts
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.source.kafka.traffic import TcpConnection
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.source.tls.decryption import Decryption
 
@@ -54,7 +59,8 @@ class Rows(NamedTuple):
 class PointTables:
     """The tables of one capture point, filled from its connections.
 
-    `tables` are the tables to write. BODIES means all tables of bodies.
+    `tables` are the tables to write. BODIES means all tables of bodies. `ended` are the TCP connections that have ended
+    since `connections` was called.
     """
 
     point: str
@@ -62,13 +68,16 @@ class PointTables:
     tables: Collection[str]
     names: Names = field(default_factory=Names)
     clients: dict[str, str] = field(default_factory=dict)
+    ended: list[TcpConnection] = field(default_factory=list)
     _rows: list[list[Any]] = field(default_factory=list)
     _lines: list[Captured] = field(default_factory=list)
     _size: int = 0
+    _parts: dict[str, list[Sequence[Any]]] = field(default_factory=lambda: defaultdict(list))
     _spent: dict[tuple[str | None, int | None], Spent] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._has_bodies = BODIES in self.tables
+        self._part_tables = {part: table for table, part in PART_TABLES.items() if table in self.tables}
         self._bodies = Bodies(self.redaction)
 
     def told(self, since: int) -> Learnt:
@@ -85,7 +94,7 @@ class PointTables:
 
     def reader(self, ends: bytes, layouts: Layouts, port: int | None, origin: Origin, tls: Decryption) -> EndsReader:
         """Return a reader of the frames between two addresses."""
-        return EndsReader(ends, layouts, port, self.names, origin, tls)
+        return EndsReader(ends, layouts, port, self.names, origin, tls, ended=self.ended.append)
 
     def stretch(self, stretch: Stretch, origin: Origin) -> Iterator[Rows]:
         """Yield the rows of a stretch, and learn its names."""
@@ -106,6 +115,37 @@ class PointTables:
         if self._has_bodies:
             for frames in stretch.frames:
                 yield from (Rows(*each) for each in self._bodies.frames(frames, stretch.connection.key, origin))
+        if self._part_tables:
+            for values in (*requests, *responses):
+                yield from self._parts_of(values, stretch.connection.key, origin)
+
+    def _parts_of(self, values: Values, connection: int, origin: Origin) -> Iterator[Rows]:
+        frames = values.frames
+        for part, at, row in parts_of(values, self._part_tables, self.redaction.catalog):
+            place = origin.place(int(frames.packet[at]))
+            time = int(frames.time[at])
+            moment = microseconds_of(None if time == NO_TIME else time)
+            yield from self._part(part, (*place, moment, connection, int(frames.number[at]), *row))
+
+    def _part(self, part: str, row: Sequence[Any]) -> Iterator[Rows]:
+        """Add a row about a part of a frame. Yield rows when there are enough of them."""
+        table = self._part_tables[part]
+        rows = self._parts[table]
+        rows.append(row)
+        if len(rows) >= ROWS:
+            yield from self._part_batches(table)
+
+    def _part_batches(self, *tables: str) -> Iterator[Rows]:
+        for table in tables:
+            if rows := self._parts.pop(table, None):
+                yield Rows(table, batch_of(rows, SHAPES[table].schema))
+
+    def connections(self) -> Iterator[Rows]:
+        """Yield the rows of the TCP connections that have ended since the last call."""
+        rows = [connection_cells(each) for each in self.ended]
+        self.ended.clear()
+        if rows and "connections" in self.tables:
+            yield Rows("connections", batch_of(rows, CONNECTIONS_TABLE))
 
     def learn(self, stretch: Stretch) -> None:
         """Learn the names and the fetch sessions of a stretch. Another task writes its rows."""
@@ -131,6 +171,10 @@ class PointTables:
             self._rows.append([LINE_COLUMNS[name].of_line(line) for name in UNRESOLVED.names])
         if self._has_bodies:
             yield from (Rows(*each) for each in self._bodies.line(line))
+        if self._part_tables and line.is_frame and not is_misread(line):
+            place = (*line.where, microseconds_of(line.seen.time), line.connection.key, line.number)
+            for part, row in part_rows(line, self._part_tables, self.redaction):
+                yield from self._part(part, (*place, *row))
         self._lines.append(line)
         self._size += line.seen.size
         if self._size > AT_ONCE or len(self._lines) >= min(MOST_LINES, ROWS):
@@ -140,6 +184,7 @@ class PointTables:
         """Yield all rows of the lines so far, and the costs of their bytes."""
         yield from self._of_lines()
         yield from (Rows(*each) for each in self._bodies.close())
+        yield from self._part_batches(*self._parts)
         spent = self._spent
         self._spent = {}
         for (file, day), own in spent.items():
@@ -171,6 +216,16 @@ class PointTables:
         if client_id and software:
             self.clients[client_id] = software
             forget(self.clients, MOST_NAMES)
+
+
+_CONNECTION_NAMES = [name for name, _ in CONNECTIONS]
+_CONNECTION_COLUMNS = [_CONNECTION_NAMES.index(name) for name in CONNECTIONS_TABLE.names]
+
+
+def connection_cells(connection: TcpConnection) -> list[Any]:
+    """Return a TCP connection as a row of CONNECTIONS_TABLE."""
+    row = connection_row(connection.key, 0, connection)
+    return [row[at] for at in _CONNECTION_COLUMNS]
 
 
 def _day(time: int | None) -> int | None:

@@ -489,7 +489,7 @@ def _read_logs(target: Target, wanted: Wanted, packs: Iterable[Sequence[_Share]]
         for point, some in groupby(pack, key=lambda share: log_point(share.file.path)):
             for share in some:
                 for table, rows in log_rows((share.file,), wanted.tables, reading, share.share, share.shares):
-                    out.add(table, point, rows)
+                    out.add(table, point, rows, unit_of(share.file.path) if table == "names" else None)
         done.made += out.close()
     done.faults = reading.faults.count
     return done

@@ -45,7 +45,7 @@ def log_rows(
     """Yield the rows of logs, with their tables. With `shares`, read every `shares`-th part, beginning with `share`."""
     indexes = [table for table in (INDEX_TABLE, INDEX_FAULTS) if table.name in tables]
     segments = [table for table in (*SEGMENT_TABLES, SEGMENT_FAULTS) if table.name in tables]
-    logs = {name: schema for name, schema in LOG_TABLES.items() if name in tables}
+    logs = LOG_TABLES.intersection(tables)
     readers: dict[str, tuple[Collection[Any], Callable[[Any], Iterable[tuple[str, pa.RecordBatch]]]]] = {
         "index": (indexes, lambda part: index_rows(indexes, part, reading)),
         "request-log": (logs, lambda part: rows_of(part, logs, reading)),

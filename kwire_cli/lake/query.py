@@ -118,6 +118,16 @@ class Lake:
             batches = iter(partial(self._awaited, next, reader, None), None)
             return as_answer(pa.RecordBatchReader.from_batches(reader.schema, batches))
 
+    def rows(self, query: str) -> list[dict[str, Any]]:
+        """Return the result of a query as dicts. It raises the errors of `arrow`."""
+        found: list[dict[str, Any]] = self.arrow(query).read_all().to_pylist()
+        return found
+
+    def run(self, statement: str) -> None:
+        """Run a statement of ours that creates a temporary table."""
+        with told():
+            self._awaited(self._connection.execute, statement)
+
     def _awaited(self, work: Callable[..., Any], *arguments: Any) -> Any:
         """Call a function of DuckDB in a thread and return its result.
 

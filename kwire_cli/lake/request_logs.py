@@ -1,28 +1,37 @@
-"""The rows of request logs in the tables `frames` and `faults`.
+"""The rows of request logs in the tables of a lake.
 
-Each exchange becomes a request and a response. A request log contains everything about them except the bytes.
+Each exchange becomes a request and a response. A request log contains everything about them except the bytes. Bodies
+have the types of the definitions: a value of another type, which a log may contain, is null.
 """
 
 from __future__ import annotations
 
+from base64 import b64decode
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
-from kwire_cli.facts.columnar.frames import FRAMES
+from kwire_cli.facts.bodies import table_of
+from kwire_cli.facts.columnar.bodies import PLACE, body_type
 from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS
-from kwire_cli.facts.frame_values import halves_of
+from kwire_cli.facts.frame_values import connection_of_half, halves_of, logged_time
+from kwire_cli.facts.parts import errors_in
+from kwire_cli.facts.set_fields import set_field_rows
+from kwire_cli.lake import BODIES
 from kwire_cli.lake.capture_faults import CAPTURE_FAULTS, UNREADABLE
 from kwire_cli.lake.segments import FAULTS_NAME
+from kwire_cli.lake.tables import SHAPES
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault, RequestLog
 from kwire_cli.stores import location
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
-    import pyarrow as pa
-
+    from kwire_cli.facts.frame_values import Half
     from kwire_cli.lake.model import Faults, Reading
     from kwire_cli.source.request_log.reading import LogPart
     from kwire_cli.spec.catalog import Catalog
@@ -31,28 +40,32 @@ ROWS = 4096
 """Maximum number of rows of a batch."""
 BYTES = 8 << 20
 """Approximate maximum bytes of the part of a log that is read for a batch."""
+LOG_TABLES = frozenset({"frames", "errors", "set_fields", "names", FAULTS_NAME, BODIES})
+"""The tables that request logs have rows in."""
 
 
-_GETTERS = {column.name: column.of_half for column in FRAME_COLUMNS}
-
-
-LOG_TABLES = {"frames": FRAMES, FAULTS_NAME: CAPTURE_FAULTS}
-"""The columns of the tables for request logs."""
-
-
-def rows_of(part: LogPart, wanted: Mapping[str, pa.Schema], reading: Reading) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of a part in one pass, with their tables. `wanted` are the tables with their columns."""
-    rows: dict[str, list[list[Any]]] = {table: [] for table in wanted}
+def rows_of(part: LogPart, wanted: Collection[str], reading: Reading) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield the rows of a part in one pass, with their tables."""
+    rows: dict[str, list[Sequence[Any]]] = defaultdict(list)
+    schemas = {table: SHAPES[table].schema for table in wanted if table != BODIES} | {FAULTS_NAME: CAPTURE_FAULTS}
+    names: dict[str, str] = {}
     start = part.start
     for entry in _entries(part, reading.catalog, reading.faults):
-        table = "frames" if isinstance(entry, Exchange) else FAULTS_NAME
-        if table in wanted:
-            rows[table] += _rows(part, entry, wanted[table].names, reading.catalog)
+        if isinstance(entry, Exchange):
+            names.update(entry.named)
+            for half in halves_of(entry, location(part.path), reading.catalog):
+                for table, row, schema in _half_rows(half, wanted, names):
+                    schemas.setdefault(table, schema)
+                    rows[table].append(row)
+        elif FAULTS_NAME in wanted:
+            rows[FAULTS_NAME].append(_fault_row(part, entry))
         if any(len(some) >= ROWS for some in rows.values()) or entry.start - start > BYTES:
-            yield from ((name, batch_of(some, wanted[name])) for name, some in rows.items())
-            rows = {name: [] for name in wanted}
+            yield from ((table, batch_of(some, schemas[table])) for table, some in rows.items())
+            rows.clear()
             start = entry.start
-    yield from ((name, batch_of(some, wanted[name])) for name, some in rows.items())
+    if "names" in wanted:
+        rows["names"] += [("topic", topic_id, name) for topic_id, name in names.items()]
+    yield from ((table, batch_of(some, schemas[table])) for table, some in rows.items())
 
 
 def _entries(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchange | LineFault]:
@@ -69,10 +82,62 @@ def _entries(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchan
         yield LineFault(0, UNREADABLE, error.reason, part.start)
 
 
-def _rows(part: LogPart, found: Exchange | LineFault, names: Sequence[str], catalog: Catalog) -> Iterator[list[Any]]:
-    if isinstance(found, Exchange):
-        for half in halves_of(found, location(part.path), catalog):
-            yield [_GETTERS[name](half) for name in names]
-        return
-    fault = {"file": location(part.path), "position": found.start, "code": found.code, "detail": found.detail}
-    yield [fault.get(name) for name in names]
+def _fault_row(part: LogPart, fault: LineFault) -> list[Any]:
+    row = {"file": location(part.path), "position": fault.start, "code": fault.code, "detail": fault.detail}
+    return [row.get(name) for name in CAPTURE_FAULTS.names]
+
+
+def _half_rows(
+    half: Half, wanted: Collection[str], names: dict[str, str]
+) -> Iterator[tuple[str, Sequence[Any], pa.Schema]]:
+    """Yield the rows of a request or a response, with their tables and the schemas of these."""
+    exchange = half.exchange
+    if "frames" in wanted:
+        yield "frames", [column.of_half(half) for column in FRAME_COLUMNS], SHAPES["frames"].schema
+    place: tuple[Any, ...] = (half.file, None, logged_time(half), connection_of_half(half), exchange.start)
+    if "set_fields" in wanted and not half.is_response:
+        for row in set_field_rows(exchange.api_key, half.body):
+            yield "set_fields", (*place, *row), SHAPES["set_fields"].schema
+    if "errors" in wanted and half.is_response and exchange.errors:
+        for row in errors_in(half.catalog, exchange.api_key, half.body, lambda topic: names.get(topic, topic)):
+            yield "errors", (*place, *row), SHAPES["errors"].schema
+    api = half.catalog.named_api(exchange.api_key) if BODIES in wanted else None
+    message = api and (api.response if half.is_response else api.request)
+    if api and message:
+        kind = body_type(half.catalog.message(message))
+        own = (*place, exchange.api_version)
+        if kind.num_fields:  # Parquet has no structs without fields
+            yield (
+                table_of(api.name, half.kind),
+                (*own, _fitted(half.body, kind)),
+                pa.schema([*PLACE, pa.field("body", kind)]),
+            )
+        else:
+            yield table_of(api.name, half.kind), own, pa.schema(PLACE)
+
+
+def _fitted(value: Any, kind: pa.DataType) -> Any:
+    """Return a JSON value with null in place of values that are not of the type of their field."""
+    if pa.types.is_struct(kind):
+        if not isinstance(value, dict):
+            return None
+        return {field.name: _fitted(value.get(field.name), field.type) for field in kind}
+    if pa.types.is_list(kind):
+        return [_fitted(each, kind.value_type) for each in value] if isinstance(value, list) else None
+    if pa.types.is_boolean(kind):
+        return value if isinstance(value, bool) else None
+    if pa.types.is_integer(kind):
+        is_number = isinstance(value, int) and not isinstance(value, bool)
+        return value if is_number and -1 << kind.bit_width - 1 <= value < 1 << kind.bit_width - 1 else None
+    if pa.types.is_floating(kind):
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    if not isinstance(value, str):
+        return None
+    return _bytes_of(value) if pa.types.is_binary(kind) else value
+
+
+def _bytes_of(text: str) -> bytes | None:
+    try:
+        return b64decode(text, validate=True)
+    except ValueError:
+        return None

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from kwire_cli.facts.bodies import body_tables_of
-from kwire_cli.facts.columnar.arrays import TIME, WORD, plain
+from kwire_cli.facts.columnar.arrays import TIME, WORD, plain, schema_of
 from kwire_cli.facts.columnar.bodies import PLACE, body_type
 from kwire_cli.facts.columnar.frames import FRAMES
 from kwire_cli.facts.columnar.names import NAMES
+from kwire_cli.facts.connections import CONNECTIONS
+from kwire_cli.facts.parts import KEY, PARTS
 from kwire_cli.facts.queries import named_in
 from kwire_cli.lake import BODIES
 from kwire_cli.lake.capture_faults import CAPTURE_FAULTS
@@ -64,6 +66,19 @@ CARRIED = pa.schema([pa.field("ends", pa.string()), pa.field("latest", pa.int64(
 the last packet, and the state as JSON.
 """
 _BATCHES, _RECORDS = (table.schema for table in SEGMENT_TABLES)
+_PLACE = PLACE[:-1]
+"""The key of a frame with its file and time: `PLACE` without the version of the api."""
+PART_TABLES = {"errors": "errors", "produce_batches": "batches", "set_fields": "set_fields"}
+"""The tables about parts of frames, with their names in memory (`facts.parts`). In a lake, `batches` are those of logs.
+"""
+_NOT_IN_LAKES = {"connection", "ordinal", "capture_point", "stream", "broker"}
+CONNECTIONS_TABLE = pa.schema(
+    [
+        pa.field("connection", pa.int64()),
+        *(each for each in schema_of(CONNECTIONS) if each.name not in _NOT_IN_LAKES),
+    ]
+)
+"""One row for each TCP connection; its `file` and `packet` are those of its first packet."""
 
 
 class Shape(NamedTuple):
@@ -75,6 +90,8 @@ class Shape(NamedTuple):
 
 SHAPES: dict[str, Shape] = {
     "frames": Shape(FRAMES, "time"),
+    "connections": Shape(CONNECTIONS_TABLE, "first_time"),
+    **{name: Shape(pa.schema([*_PLACE, *schema_of(PARTS[part][KEY:])]), "time") for name, part in PART_TABLES.items()},
     "costs": Shape(COSTS, DAY),
     "names": Shape(NAMES),
     "batches": Shape(_BATCHES, "max_time"),
@@ -109,7 +126,7 @@ def day_column(table: str) -> str | None:
 
 
 @cache
-def _messages_of_bodies() -> Mapping[str, str]:
+def messages_of_bodies() -> Mapping[str, str]:
     """Return the names of the messages whose bodies the tables of bodies have."""
     tables: dict[str, str] = {}
     for api in catalog().apis:
@@ -119,13 +136,13 @@ def _messages_of_bodies() -> Mapping[str, str]:
 
 def known_tables(names: Iterable[str]) -> frozenset[str]:
     """Return the tables of SHAPES, and the tables of bodies among some names."""
-    return frozenset({*SHAPES, *(name for name in names if name in _messages_of_bodies())})
+    return frozenset({*SHAPES, *(name for name in names if name in messages_of_bodies())})
 
 
 def whole_schema(table: str) -> pa.Schema:
     """Return all columns of a known table in a lake."""
     if table not in SHAPES:
-        body = pa.field("body", body_type(catalog().message(_messages_of_bodies()[table])))
+        body = pa.field("body", body_type(catalog().message(messages_of_bodies()[table])))
         schema = pa.schema([*PLACE, body])
     else:
         schema = SHAPES[table].schema

@@ -15,16 +15,17 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from itertools import chain as joined, groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pyarrow as pa
 
+from kwire_cli.engine.arrow import batch_of
 from kwire_cli.facts.columnar.frames import UNRESOLVED, resolved
 from kwire_cli.facts.columnar.names import Learnt, merge_learnt
 from kwire_cli.facts.columnar.spool import Spool
 from kwire_cli.lake.capture_faults import file_fault
-from kwire_cli.lake.captures import PointTables
+from kwire_cli.lake.captures import PointTables, connection_cells
 from kwire_cli.lake.descriptors import (
     DESCRIBED,
     MOST_BYTES,
@@ -40,7 +41,7 @@ from kwire_cli.lake.hidden import Stream, batches_of, put
 from kwire_cli.lake.inputs import point_unit, unit_of
 from kwire_cli.lake.logs import shaped
 from kwire_cli.lake.long_connections import KEPT, Follower, Lengths, kept_row
-from kwire_cli.lake.tables import CARRIED as CARRIED_COLUMNS
+from kwire_cli.lake.tables import CARRIED as CARRIED_COLUMNS, CONNECTIONS_TABLE
 from kwire_cli.lake.windows import Opened, origin_of, parts_of
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.message.redaction import Redaction
@@ -255,12 +256,14 @@ class _Owner:
         origin = origin_of(self._point, self._job.hidden)
         names = self._tables.names  # this connection's names; names from other connections are resolved at the end
         reader, sessions, carrier = self._reader(ends, kept, origin)
+        reader.lines.watch.on_ended = self._tables.ended.append  # a restored reader has lost it
         if (lengths := self._job.lengths) and self._number not in self._job.window.whole:
             self._read_or_follow(reader, carrier, in_turn(segments, lengths.at_once(origin)), lengths)
         else:
             for run in runs(segments, self._paths, origin):
                 self._add(reader, carrier.lines(reader.take(run)))
                 carrier.took(run)
+        self._write_ended()
         since = min(reader.starts.values(), default=0)
         if self._goes_on:
             is_over = reader.is_over and not later
@@ -285,8 +288,15 @@ class _Owner:
             latest = json.loads(state)["latest"]
             if self._is_recent(latest):
                 self._carried.append((kept.ends.hex(), latest, state))
+                self._write_open_connections(json.loads(state))
                 return True
         return False
+
+    def _write_open_connections(self, state: Mapping[str, Any]) -> None:
+        """Write the connections in a state as they were when the state was saved. The next run replaces these rows."""
+        rows = state.get("connections")
+        if rows and "connections" in self._tables.tables:
+            self._write("connections", batch_of(rows, CONNECTIONS_TABLE), point_unit(self._point.name))
 
     def _is_recent(self, moment: int) -> bool:
         return self._point.latest - moment < LONGEST_IDLE
@@ -305,8 +315,16 @@ class _Owner:
         else:
             ends += reader.close(self._point.last)
         self._apart[point_unit(self._point.name)] += [(reader, item) for item in ends]
-        more = {"sessions": sessions, "has_ends": bool(ends), "latest": carrier.latest}
-        text = json.dumps({**state, **more}, separators=(",", ":"))
+        open_connections = [connection_cells(each) for each in self._tables.ended]
+        self._tables.ended.clear()
+        state |= {
+            "sessions": sessions,
+            "has_ends": bool(ends),
+            "latest": carrier.latest,
+            "connections": open_connections,
+        }
+        self._write_open_connections(state)
+        text = json.dumps(state, separators=(",", ":"))
         self._carried.append((reader.ends.hex(), carrier.latest, text))
 
     def _reader(
@@ -432,6 +450,13 @@ class _Owner:
                 continue
             for table, rows in self._tables.item(item, reader):
                 self._write(table, rows)
+        self._write_ended()
+
+    def _write_ended(self) -> None:
+        """Write the connections that have ended. The first packet of one that goes on is in a file of another run."""
+        own = unit_of(self._paths[self._point.chains[0].start]) if self._point.first else None
+        for table, rows in self._tables.connections():
+            self._write(table, rows, own)
 
     def _write(self, table: str, rows: pa.RecordBatch, unit: str | None = None) -> None:
         """Write rows of a unit; without a unit, each row belongs to the unit of its file."""

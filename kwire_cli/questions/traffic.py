@@ -14,9 +14,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from kwire_cli.answer import words
+from kwire_cli.errors import InputError
 from kwire_cli.facts.inputs import fill_large, is_large
 from kwire_cli.facts.memory import Tables
 from kwire_cli.source.kinds import Kind
+from kwire_cli.source.opening import LakeInput
 from kwire_cli.source.request_log.reading import LineFault
 
 if TYPE_CHECKING:
@@ -59,6 +61,14 @@ def time_text(time: datetime | None) -> str | None:
     return None if time is None else f"{time:%Y-%m-%dT%H:%M:%S.%f}{'Z' if time.tzinfo else ''}"
 
 
+EXPORT_ALL = "kwire export INPUT... -o LAKE --tables all writes all tables"
+
+
+def without(tables: Sequence[str]) -> str:
+    """Return the remark that a lake has no rows of some tables for some of its captures."""
+    return f"this lake, or a part of it, was exported without {', '.join(tables)}"
+
+
 class Traffic:
     """A fold that stores traffic in tables and returns the rows of queries. It is the base class of questions.
 
@@ -69,7 +79,11 @@ class Traffic:
     needs_batches: ClassVar[bool] = False
     """Whether a log without a readable batch is an error. It is not for questions about damage."""
 
+    takes_partial_lakes: ClassVar[bool] = False
+    """Whether a lake without some tables that the queries read is no error. The answer then names `lacking`."""
+
     def __init__(self, redaction: Redaction, queries: Mapping[str, str]) -> None:
+        self.lacking: list[str] = []
         self.faults: Counter[str] = Counter()
         self.is_local = False
         self._redaction = redaction
@@ -88,9 +102,20 @@ class Traffic:
 
         Return 0 for any other input, whose subjects must be added one by one.
         """
+        if isinstance(opened, LakeInput):
+            return self._begin_lake(opened)
         if opened.kind is Kind.REQUEST_LOG:
             self._open_tables().file = opened.label
         return fill_large(self._open_tables(), opened) if is_large(opened) else 0
+
+    def _begin_lake(self, opened: LakeInput) -> int:
+        from kwire_cli.lake.filling import fill  # noqa: PLC0415 - it imports pyarrow
+
+        count, lacking = fill(self._open_tables(), opened)
+        if lacking and not self.takes_partial_lakes:
+            raise InputError(f"{without(lacking)}, which this question reads; {EXPORT_ALL}", file=opened.name)
+        self.lacking += lacking
+        return count
 
     def end_input(self, opened: Opened) -> None:
         """Process an input after all its subjects were added."""

@@ -16,7 +16,7 @@ from kwire_cli.source.captures import Capture, PointFiles
 from kwire_cli.source.carriers import CarriedCapture
 from kwire_cli.source.growing import GrowingPieces
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.source.kinds import Kind, begins_as
+from kwire_cli.source.kinds import Kind, begins_as, is_lake
 from kwire_cli.source.logs.files import files_in
 from kwire_cli.source.logs.model import BATCH_KINDS
 from kwire_cli.source.packets.files import captures_in
@@ -222,9 +222,10 @@ def with_captures(arguments: Iterable[str], caller: Caller) -> Iterator[tuple[st
 
     for argument in arguments:
         captures: list[str] = []
-        if argument != "-" and is_folder(argument) and not any(files_in(path_of(argument), BATCH_KINDS)):
+        folder = path_of(argument) if argument != "-" and is_folder(argument) else None
+        if folder is not None and not is_lake(folder) and not any(files_in(folder, BATCH_KINDS)):
             with suppress(InputError):  # the folder cannot be read
-                captures = captures_in(tree(path_of(argument)), report)
+                captures = captures_in(tree(folder), report)
         if captures:
             yield from ((capture, True) for capture in captures)
         else:

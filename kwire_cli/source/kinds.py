@@ -76,6 +76,7 @@ class Kind(enum.StrEnum):
     DEFINITION = "definition"
     JSON = "json"
     FOLDER = "folder"
+    LAKE = "lake"
 
     @property
     def what(self) -> str:
@@ -101,6 +102,7 @@ _WHAT = {
     Kind.DEFINITION: ("a message definition", "kwire lint checks it, and --specs decodes with it"),
     Kind.JSON: ("JSON without bytes in it", "kwire encode makes bytes of the JSON that kwire decode prints"),
     Kind.FOLDER: ("a folder", "give the files in it; kwire dump reads partitions and log directories"),
+    Kind.LAKE: ("a lake", "kwire query asks it in SQL, and kwire diagnose says what is wrong"),
 }
 
 
@@ -298,8 +300,15 @@ def _catalog(catalog: Catalog | None) -> Catalog:
     return catalog or bundled()
 
 
+def is_lake(folder: Place) -> bool:
+    """Return whether a folder is a lake, as `kwire export` writes it."""
+    return (folder / "inputs" / "_delta_log").is_dir()
+
+
 def _recognise_path(path: Place, form: str, says: Kind | None, name: str, catalog: Catalog | None) -> Recognised:
     if path.is_dir():
+        if is_lake(path):
+            return Recognised(Kind.LAKE, "it has a Delta table of inputs", name, path)
         return Recognised(Kind.FOLDER, "it is a folder", name, path)
     if says is Kind.CAPTURE:
         return Recognised(Kind.CAPTURE, AS_SAID, name, path)

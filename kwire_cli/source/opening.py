@@ -13,6 +13,7 @@ The kinds of opened inputs, and their subjects:
     CaptureInput     Captured                                           a capture, or the files of a capture point
     RequestLogInput  Exchange, LineFault                                a broker's request log
     LogInput         Batch, Gap, LogFile (a file without batches)       batches, a segment, a folder
+    LakeInput        none: questions read its tables                    a lake
 
 `open_inputs` takes the arguments of a command line, `open_input` one path, open file, or bytes. Remarks, faults and
 progress go to the `Caller`, who also has the standard input.
@@ -23,7 +24,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from kwire_cli.errors import InputError
 from kwire_cli.message.reading import split
@@ -43,6 +44,7 @@ from kwire_cli.stores import exists, is_folder, path_of, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
+    from datetime import date
 
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
@@ -53,11 +55,14 @@ if TYPE_CHECKING:
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.source.request_log.exchange import Exchange
     from kwire_cli.source.request_log.reading import LineFault
+    from kwire_cli.stores import Place
 
 Subject: TypeAlias = "Captured | Frame | Decoded | Batch | Gap | LogFile | Exchange | LineFault"
 """The subjects of opened inputs: a line of a capture, a frame, a body, a batch or the gap between two, a file of a log
 directory without batches, a logged request with its response, or a line of a request log that cannot be read."""
-READABLE = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FILE, Kind.FRAMES, Kind.BODY, Kind.FOLDER})
+READABLE = frozenset(
+    {Kind.CAPTURE, Kind.LAKE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FILE, Kind.FRAMES, Kind.BODY, Kind.FOLDER}
+)
 """The kinds of inputs that can be opened."""
 STANDARD_INPUT = "standard input"
 BYTES = "the bytes themselves, such as 0000002b0012..."
@@ -89,6 +94,29 @@ class BodiesInput(Opened):
             yield decode_body(how.catalog, chunk.data, how.message or "", how.version)
 
 
+class LakeInput(Opened):
+    """A lake. Questions fill their tables from the tables of the lake."""
+
+    part: LakePart | None = None
+    """The part of the lake that is asked; None for all of it."""
+
+    @property
+    def folder(self) -> Place:
+        """The folder of the lake."""
+        return path_of(self.recognised.source)
+
+    def subjects(self) -> Iterator[Any]:
+        """Raise InputError: a lake has no bytes to read again."""
+        raise InputError(f"this is {Kind.LAKE.what}; {Kind.LAKE.try_instead}", file=self.name)
+
+
+class LakePart(NamedTuple):
+    """A capture point and a day of a lake. The day is None for rows without a time."""
+
+    point: str
+    day: date | None
+
+
 def _open_recognised(
     recognised: Recognised, how: Reading, caller: Caller, takes: Collection[Kind], source: Any
 ) -> Opened:
@@ -108,6 +136,8 @@ def _open_recognised(
         from kwire_cli.source.capture_inputs import CaptureInput  # noqa: PLC0415 - imported when used
 
         return CaptureInput(recognised, how, caller, source)
+    if kind is Kind.LAKE:
+        return LakeInput(recognised, how, caller)
     from kwire_cli.source.log_inputs import LogInput  # noqa: PLC0415 - imported when used
 
     return LogInput(recognised, how, caller)

@@ -5,6 +5,7 @@ import json
 import pytest
 from kit.captures import SAMPLES
 from kit.commands import json_of, kwire, refusal_of
+from kit.lakes import run
 
 from kwire_cli.analysis.one_by_one import InputAnswer, merge_answers
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, Table
@@ -52,6 +53,18 @@ class TestQuestions:
             assert [_without_file(row) for row in own] == [
                 _without_file(row) for row in json_of(*command, point)["tables"][table]
             ]
+
+    def test_a_lake_is_asked_by_capture_point_and_day(self, points, tmp_path):
+        run(points, tmp_path / "lake", "all")
+        found = json_of("stats", tmp_path / "lake", "--by", "api", *MASTER)["tables"]["api"]
+        names = {row["input"] for row in found}
+        assert len(names) == 2
+        assert all(name.rsplit(" ", 1)[1].startswith("2026-") for name in names)
+        for point in points:
+            own = [{**row} for row in found if row["input"].startswith(str(point.parent))]
+            for row in own:
+                del row["input"]
+            assert own == json_of("stats", point, "--by", "api")["tables"]["api"]
 
     def test_a_verification_is_that_of_one_process(self):
         asked = ("dump", "--verify", "--deep", SAMPLES / "segments", SAMPLES / "logs", "-f", "json")

@@ -17,6 +17,7 @@ from kwire_cli.facts.batches import BATCHES
 from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.columns import FRAMES, IN_MEMORY
 from kwire_cli.facts.memory import Tables
+from kwire_cli.facts.parts import errors_in
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.diagnose import findings as query_findings
 from kwire_cli.questions.rule_files import SEVERITIES, rules
@@ -144,7 +145,7 @@ def fill(tables, calls, connections=(), batches=()):
             if tables.takes(table := table_of(call.api, frame["kind"])):
                 tables.put(table, [key, frame["frame"], call.version, body])
             if tables.takes("errors") and frame is response:
-                for error in tables.errors_in(row["api_key"], body, str):
+                for error in errors_in(tables.catalog, row["api_key"], body, str):
                     tables.put("errors", [key, frame["frame"], *error])
     for row in connections:
         tables.put("connections", row)

@@ -22,6 +22,8 @@ from kwire_cli.engine.lower import entry_for
 from kwire_cli.facts.columnar.arrays import once, side_by_side
 from kwire_cli.facts.columnar.bodies import body_type, conform, table_of
 from kwire_cli.facts.columnar.frames import FRAMES
+from kwire_cli.facts.columns import BY_NAME
+from kwire_cli.facts.frame_values import digest
 from kwire_cli.lake.export import Cut, export
 from kwire_cli.lake.model import Reading, Wanted
 from kwire_cli.lake.query import Lake
@@ -41,6 +43,8 @@ INCIDENTS = [path for path in CHOSEN if path.parent.name == "incidents" and path
 REAL = ROOT.parent / "shared" / "real"
 CATALOG = kwire.catalog()
 REDACTION = Redaction(CATALOG)
+OF_LINES = FRAMES.names[FRAMES.names.index("missing_bytes") :]
+"""Columns that tests/facts compares with what is known of each line."""
 WAITED = {"Fetch", "ShareFetch", "FetchSnapshot"}
 
 
@@ -128,6 +132,8 @@ def expected(connection, line):
         "protocol": line.seen.protocol,
         "anomalies": line.anomalies,
     }
+    row |= {name: BY_NAME[name].of_line(line) for name in OF_LINES if name != "digest"}
+    row["digest"] = digest(line)
     if line.kind != "gap":  # of what is missing, the packet depends on what else is in the capture
         row |= {"packet": line.seen.packet, "time": line.time}
         row["request_packet"] = line.request.seen.packet if line.request else None

@@ -4,6 +4,7 @@ import pytest
 from kit.calls import INCIDENTS, REAL, SAMPLES, SECOND, all_findings, codes, diagnosed, frames, rewritten, texts
 from kit.captures import ports
 
+from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.model import turned
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.structs.network import RST
@@ -48,6 +49,26 @@ def test_a_broker_that_is_stopped():
         ),
     ]
     assert frames(rows, "NO_ANSWER") == [9]
+
+
+def test_a_capture_that_ends_is_no_silence_until_the_next_one(tmp_path):
+    """The request came half a second before the end of its capture, and the other capture begins an hour later."""
+    cut = rewritten(INCIDENTS / "silent.pcap", tmp_path / "cut.pcap", lambda there: _within(there, 3.5))
+    assert codes(cut) == []
+    end = max(packet.time for packet in packets(INCIDENTS / "silent.pcap"))
+
+    def an_hour_later(there):
+        delay = end - there[0].time + 3600 * SECOND
+        return [packet._replace(time=packet.time + delay) for packet in there]
+
+    (tmp_path / "other").mkdir()  # another capture point
+    later = rewritten(INCIDENTS / "rebalancing.pcap", tmp_path / "other" / "later.pcap", an_hour_later)
+    assert sorted(codes(cut, later)) == sorted(codes(later))
+
+
+def _within(there, seconds):
+    end = there[0].time + seconds * SECOND
+    return [packet for packet in there if packet.time < end]
 
 
 def test_a_broker_that_never_answers_before_the_capture_ends(tmp_path):

@@ -18,7 +18,9 @@ from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Note, Outline, T
 from kwire_cli.errors import counted
 from kwire_cli.questions.diagnose import FACTS, findings as query_findings
 from kwire_cli.questions.rule_files import SEVERITIES, rules as query_rules
+from kwire_cli.questions.traffic import EXPORT_ALL, without
 from kwire_cli.source.capture_inputs import CaptureInput
+from kwire_cli.source.opening import LakeInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,6 +56,8 @@ class Diagnosis(TableFold):
     tables. They run with the `parameters`, together with the rules, and `answers` contains their rows by name.
     """
 
+    takes_partial_lakes = True
+
     def __init__(
         self,
         redaction: Redaction,
@@ -83,6 +87,8 @@ class Diagnosis(TableFold):
         """Store the reasons why an input was not read completely."""
         if isinstance(opened, CaptureInput):
             self._unread += [f"{opened.label}: {notice.text}" for _, notice in opened.notices]
+        elif isinstance(opened, LakeInput) and self.lacking:
+            self._unread.append(f"{opened.label}: {without(self.lacking)}; {EXPORT_ALL}")
 
     def _findings_in_traffic(self) -> Iterator[Finding]:
         """Yield the findings of the rules in SQL, and run the queries of the other rules. Then close the tables."""

@@ -55,6 +55,11 @@ def arrow_schema(columns: Iterable[tuple[str, str]]) -> pa.Schema:
     return pa.schema([pa.field(name, ARROW_TYPES[kind]) for name, kind in columns])
 
 
+def schema_of(columns: Iterable[tuple[str, str]]) -> pa.Schema:
+    """Return the schema of columns with these names and types of DuckDB."""
+    return pa.schema([pa.field(name, ARROW_OF_DUCKDB[kind]) for name, kind in columns])
+
+
 def plain(schema: pa.Schema) -> pa.Schema:
     """Return a schema without dictionaries: a dictionary becomes the type of its values."""
     return pa.schema(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from kwire_cli.engine.arrow import Columns, arrow_type
 from kwire_cli.engine.compiled import jobs_of, octets, walk_many
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.facts.bodies import RECORDS_SIZE, table_of
-from kwire_cli.facts.columnar.arrays import TIME, WORD, times
+from kwire_cli.facts.columnar.arrays import ARROW_OF_DUCKDB, TIME, WORD, times
 from kwire_cli.facts.columnar.frames import places_of
 from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS
 from kwire_cli.message.secrets import hides_value
@@ -121,6 +121,13 @@ def _is_records(spec: MessageSpec, path: str) -> bool:
 
 def _is_secret(spec: MessageSpec, path: str) -> bool:
     return path in SECRET_FIELDS.get(spec.name, ()) or path == FORWARDED.get(spec.name)
+
+
+def arrow_kind(structure: Any) -> pa.DataType:
+    """Return the structure of a body (`kwire_cli.facts.bodies`) as a type of Arrow."""
+    if isinstance(structure, dict):
+        return pa.struct([pa.field(name, arrow_kind(kind)) for name, kind in structure.items()])
+    return pa.list_(arrow_kind(structure[0])) if isinstance(structure, list) else ARROW_OF_DUCKDB[structure]
 
 
 def conform(values: pa.Array, kind: pa.DataType, spec: MessageSpec, path: str, secret: pa.Array | None) -> pa.Array:

@@ -22,10 +22,9 @@ import pyarrow.compute as pc
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.errors import InputError
-from kwire_cli.facts.batches import BATCHES, batches_in
 from kwire_cli.facts.bodies import table_of
-from kwire_cli.facts.columnar.arrays import ARROW_OF_DUCKDB
-from kwire_cli.facts.columnar.bodies import body_column
+from kwire_cli.facts.columnar.arrays import schema_of
+from kwire_cli.facts.columnar.bodies import arrow_kind, body_column
 from kwire_cli.facts.columnar.frames import (
     ADDRESS,
     LINE_COLUMNS,
@@ -35,16 +34,14 @@ from kwire_cli.facts.columnar.frames import (
     stretch_rows,
 )
 from kwire_cli.facts.columnar.names import topics_of
+from kwire_cli.facts.columnar.parts import parts_of
 from kwire_cli.facts.columnar.passes import point_items
-from kwire_cli.facts.columnar.record_anomalies import plain_frame
 from kwire_cli.facts.columnar.spool import Spool
 from kwire_cli.facts.columnar.values import Values, values_in
 from kwire_cli.facts.columns import values_of_line
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
-from kwire_cli.facts.errors import ERRORS
-from kwire_cli.facts.set_fields import SET_FIELDS, set_field_rows
+from kwire_cli.facts.parts import KEY, PARTS
 from kwire_cli.message.known_layout import layouts
-from kwire_cli.message.roles import RAW
 from kwire_cli.source.captures import PointFiles
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import Names
@@ -53,7 +50,6 @@ from kwire_cli.source.packets.model import FileRow, Origin
 from kwire_cli.source.packets.parts import outline
 from kwire_cli.source.tls.decryption import Decryption
 from kwire_cli.source.tls.stream import PROTOCOL
-from kwire_cli.spec.kafka import PRODUCE
 from kwire_cli.stores import location
 
 if TYPE_CHECKING:
@@ -83,17 +79,6 @@ FRAMES_TABLE = "frames"
 CONNECTIONS_TABLE = "connections"
 _FOR_NUMBERS_AND_NAMES = {FRAME, REQUEST, STREAM, "topics", ADDRESS, SESSION}
 """The columns of frames without which a frame has no number, and no names of topics and brokers."""
-
-
-def arrow_kind(structure: Any) -> pa.DataType:
-    """Return the structure of a body (`kwire_cli.facts.bodies`) as a type of Arrow."""
-    if isinstance(structure, dict):
-        return pa.struct([pa.field(name, arrow_kind(kind)) for name, kind in structure.items()])
-    return pa.list_(arrow_kind(structure[0])) if isinstance(structure, list) else ARROW_OF_DUCKDB[structure]
-
-
-def _schema(columns: Sequence[tuple[str, str]]) -> pa.Schema:
-    return pa.schema([pa.field(name, ARROW_OF_DUCKDB[kind]) for name, kind in columns])
 
 
 def fill(tables: Tables, opened: CaptureInput) -> int:
@@ -174,10 +159,8 @@ class Filling:
         self._kinds = {key: arrow_kind(structure) for key, structure in tables.structures.items()}
         self._schemas = {
             FRAMES_TABLE: self._schema,
-            "batches": pa.schema([*place, *_schema(BATCHES[2:])]),
-            "errors": pa.schema([*place, *_schema(ERRORS[2:])]),
-            "set_fields": pa.schema([*place, *_schema(SET_FIELDS[2:])]),
-            CONNECTIONS_TABLE: _schema(CONNECTIONS[2:]),
+            **{name: pa.schema([*place, *schema_of(columns[KEY:])]) for name, columns in PARTS.items()},
+            CONNECTIONS_TABLE: schema_of(CONNECTIONS[2:]),
         } | {
             table_of(*key): pa.schema([*place, pa.field("api_version", pa.int32()), pa.field("body", kind)])
             for key, kind in self._kinds.items()
@@ -239,12 +222,9 @@ class Filling:
             self._keys.frombytes(values.frames.number.tobytes())
             self._packets.frombytes(values.frames.packet.tobytes())
             self._bodies(values, stretch.stream)
-            if self._tables.takes("batches") and values.frames.layout.api_key == PRODUCE:
-                self._batches(values, stretch.stream)
-            if self._tables.takes("set_fields") and values.frames.layout.kind == "request":
-                self._set_fields(values, stretch.stream)
-            if self._tables.takes("errors") and values.frames.layout.kind == "response":
-                self._errors(values, stretch.stream)
+            numbers = values.frames.number
+            for table, frame, row in parts_of(values, self._tables.parts, catalog):
+                self._add(table, [stretch.stream, int(numbers[frame]), *row])
 
     def _bodies(self, values: Values, stream: int) -> None:
         frames = values.frames
@@ -262,26 +242,6 @@ class Filling:
             body = pa.nulls(count, kind)
         columns = [pa.array(np.full(count, stream)), pa.array(frames.number), pa.array(versions), body]
         self._spool(table, pa.RecordBatch.from_arrays(columns, schema=self._schemas[table]))
-
-    def _batches(self, values: Values, stream: int) -> None:
-        for frame, number in enumerate(values.frames.number.tolist()):
-            body = plain_frame(values.frames, frame).body(RAW)
-            for row in batches_in(body, str, self._tables.catalog):
-                self._add("batches", [stream, number, *row])
-
-    def _set_fields(self, values: Values, stream: int) -> None:
-        for frame, number in enumerate(values.frames.number.tolist()):
-            body = plain_frame(values.frames, frame).body("size")
-            for row in set_field_rows(values.frames.layout.api_key, body):
-                self._add("set_fields", [stream, number, *row])
-
-    def _errors(self, values: Values, stream: int) -> None:
-        lengths = np.diff(values.error_codes().offsets.to_numpy())
-        for frame in np.flatnonzero(lengths).tolist():
-            body = plain_frame(values.frames, frame).body("size")
-            number = int(values.frames.number[frame])
-            for row in self._tables.errors_in(values.frames.layout.api_key, body, str):
-                self._add("errors", [stream, number, *row])
 
     # Lines
 

@@ -38,6 +38,7 @@ from kwire_cli.facts.frame_values import (
     TIMEOUTS,
     WAIT,
     broker_address_of,
+    has_digest,
     number_in,
     session_of,
 )
@@ -119,11 +120,14 @@ def _request_columns(stretch: Stretch, requests: Sequence[Values]) -> RequestCol
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """The stretch of frames, the origin of its packets, and the groups of its requests (`_groups_of_requests`)."""
+    """The stretch of frames, the origin of its packets, the groups of its requests (`_groups_of_requests`), and the
+    topics of its frames by `id` of the frames.
+    """
 
     stretch: Stretch
     origin: Origin
     groups: dict[int, list[str]]
+    topics: dict[int, pa.ListArray]
     lines: StretchLines
 
 
@@ -142,7 +146,7 @@ def stretch_rows(
     """
     asked = _request_columns(stretch, requests)
     groups = _groups_of_requests(stretch, requests) if "request_groups" in schema.names else {}
-    around = _Around(stretch, origin, groups, StretchLines(stretch, origin, names))
+    around = _Around(stretch, origin, groups, topics, StretchLines(stretch, origin, names))
     for values in (*requests, *responses):
         columns = _columns(values, stretch, asked, topics[id(values.frames)], origin)
         arrays = [columns[each.name] if each.name in columns else _more(each, values, around) for each in schema]
@@ -224,13 +228,20 @@ def _no_texts(count: int) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), pa.array([], pa.string()))
 
 
-def _digests(values: Values) -> pa.Array:
-    """Return the checksums of the bytes of frames."""
+def _digests(values: Values, topics: pa.ListArray) -> pa.Array:
+    """Return the checksums of the bytes of requests. Frames that may hold secrets have none."""
     frames = values.frames
+    message = frames.layout.message
+    if frames.layout.kind != "request" or not has_digest(message, ()):
+        return pa.nulls(values.count, pa.int64())
     data = frames.walk.data.data
     stops = frames.walk.jobs[:, 2].tolist()
     sizes = frames.size.tolist()
-    return pa.array([crc32(data[stop - size : stop]) for stop, size in zip(stops, sizes, strict=True)], pa.int64())
+    found = [crc32(data[stop - size : stop]) for stop, size in zip(stops, sizes, strict=True)]
+    if has_digest(message, pc.unique(topics.flatten()).to_pylist()):
+        return pa.array(found, pa.int64())
+    has = [has_digest(message, own) for own in topics.to_pylist()]
+    return pa.array(found, pa.int64(), mask=~np.array(has))
 
 
 def _allowed_ms(values: Values) -> pa.Array | None:
@@ -301,7 +312,7 @@ def _groups_in(values: Values) -> list[list[str]]:
 MANY_AT_A_TIME: dict[str, Callable[[Values, _Around], pa.Array]] = {
     "capture_point": lambda values, around: word(around.origin.capture, values.count),
     "batch_anomalies": lambda values, _: _batch_anomalies(values),
-    "digest": lambda values, _: _digests(values),
+    "digest": lambda values, around: _digests(values, around.topics[id(values.frames)]),
     "allowed_ms": lambda values, _: _allowed_ms(values),
     "expects_answer": lambda values, _: _expects_answer(values),
     "in_flight": lambda values, around: _in_flight(values, around.stretch),

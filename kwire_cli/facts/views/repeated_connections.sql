@@ -40,5 +40,5 @@ repeats as (
 )
 select distinct r.connection
 from repeats r
-join (select connection, count(*) as requests from requests group by connection) own using (connection)
+join (select connection, count(digest) as requests from requests group by connection) own using (connection)
 where r.requests = own.requests and own.requests > 1

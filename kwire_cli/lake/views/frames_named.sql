@@ -35,7 +35,9 @@ select
     coalesce(f.broker, cast(b.name as int)) as broker,
     coalesce(n.topics, f.topics) as topics,
     f.groups, f.transactional_id, f.latency_us, f.delayed, f.wait_ms, f.throttle_ms, f.error_codes, f.errors,
-    f.protocol, f.anomalies, f.line, f.source, f.guess, f.capture_point, f.day
+    f.protocol, f.anomalies, f.line, f.source, f.guess, f.missing_bytes, f.gap, f.is_misread, f.fits_as, f.reason,
+    f.content, f.batch_anomalies, f.mended_client, f.allowed_ms, f.expects_answer, f.is_read, f.in_flight,
+    f.request_groups, f.stages_us, f.principal, f.forwarded, f.digest, f.capture_point, f.day
 from frames f
 left join named n on n.unit = f.unit and n.connection = f.connection and n.frame = f.frame
 left join node_ids b

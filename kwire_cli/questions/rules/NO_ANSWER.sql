@@ -1,5 +1,7 @@
 -- One row for each client and broker that did not answer for longer than the request allows, or until the client gave up.
-with ends as (select max(coalesce(response_time, request_time)) as last_time from calls),
+with ends as (
+    select capture_point, max(coalesce(response_time, request_time)) as last_time from calls group by capture_point
+),
 answering as (select distinct broker_address from calls where is_answered),
 answered_later as (
     select connection, max(frame) as last_answered from calls where is_answered group by connection
@@ -14,7 +16,7 @@ waiting as (
         seconds_between(c.request_time, coalesce(c.response_time, t.closed_time, e.last_time)) as waited_s,
         c.response_time is null and t.closed_by = 'client' and a.last_request > t.closed_time as is_given_up
     from calls c
-    cross join ends e
+    join ends e on e.capture_point is not distinct from c.capture_point
     left join connection_places t on t.connection = c.connection
     left join answered_later l on l.connection = c.connection
     left join tried_again a on a.client = c.client and a.api = c.api

@@ -24,14 +24,16 @@ from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.message.roles import may_hold_secrets
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.connection import State
-from kwire_cli.source.packets.model import MASK, NO_TIME, Place, Segment, turned
+from kwire_cli.source.packets.model import MASK, NO_TIME, Counts, Place, Segment, turned
 from kwire_cli.structs.network import ACK, PSH, SYN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
+    from kwire_cli.source.kafka.connection import Connection
     from kwire_cli.source.packets.descriptors import Run
+    from kwire_cli.source.packets.tcp_direction import Half
 
     Item = Stretch | Captured
 
@@ -183,7 +185,43 @@ def _steady(reader: EndsReader) -> dict[str, Any] | None:
         "delayed_until": connection.delayed_until,
         "packet": half.connection.last,
         "frames": reader.lines.count,
+        "life": _life(reader, connection, [halves[client], halves[1 - client]]),
     }
+
+
+def _life(reader: EndsReader, connection: Connection, halves: Sequence[Half]) -> dict[str, Any]:
+    """Return what the history of a connection (`Life`) needs from before, with the client first."""
+    tcp = halves[0].connection
+    (stream,) = reader.lines.watch.connections.values()
+    return {
+        "opened": connection.from_start,
+        "spoke": any(stream.places),
+        "syns": tcp.syns,
+        "first": ["", tcp.packet, tcp.began, *reader.origin.place(tcp.packet)],
+        "sides": [[half.isn, *half.counts[:_SUMS]] for half in halves],
+    }
+
+
+_SUMS = Counts._fields.index("shut_since")
+"""The number of fields of `Counts` that are sums."""
+
+
+def _go_on_with_life(reader: EndsReader, life: Mapping[str, Any], last: int) -> None:
+    """Restore the history of the only connection of a reader."""
+    half = reader.streams.calm(reader.ends)
+    if half is None:
+        return
+    (stream,) = reader.lines.watch.connections.values()
+    connection = stream.connection
+    connection.from_start = life["opened"]
+    stream.places = [int(life["spoke"])] * 2
+    tcp = half.connection
+    tcp.syns = life["syns"]
+    _, tcp.packet, tcp.began, *_ = _renumbered(reader, life["first"], last)
+    client = connection.client or 0
+    for each in (half, half.peer):
+        each.isn, *sums = life["sides"][each.direction ^ client]
+        each.counts = Counts(*sums)
 
 
 def go_on(reader: EndsReader, state: dict[str, Any], *, shows_secrets: bool = False) -> tuple[Carrier, list[Captured]]:
@@ -204,6 +242,8 @@ def go_on(reader: EndsReader, state: dict[str, Any], *, shows_secrets: bool = Fa
             "packet": _number(steady["packet"], last),
         }
         _feed_steady(reader, steady)
+        if "life" in steady:  # a lake of an older kwire has none
+            _go_on_with_life(reader, steady["life"], last)
         reader.lines.count = steady["frames"]
         carrier.steady = steady
     carrier.given = reader.lines.count

@@ -31,8 +31,12 @@ _OURS = ("kwire_cli.", "collections", "functools")
 def put_away(reader: EndsReader) -> bytes:
     """Return the state of a reader. Its events must have been taken before."""
     reader.forget_starts()
+    watch = reader.lines.watch
+    on_ended = watch.on_ended
+    watch.on_ended = None  # the caller of the restored reader sets its own
     out = io.BytesIO()
     _Pickler(out, protocol=5).dump((reader, reader.tls.streams))
+    watch.on_ended = on_ended
     return out.getvalue()
 
 

@@ -43,6 +43,7 @@ class TcpConnection(NamedTuple):
     stream: int
     client: str
     broker: str
+    key: int
     opened: bool
     life: Life
     reason: EndReason
@@ -247,6 +248,7 @@ class Watch:
             number,
             texts[at],
             texts[1 - at],
+            stream.connection.key,
             stream.connection.from_start,
             life.turned() if at else life,
             reason,

@@ -1,0 +1,225 @@
+"""Tables in memory filled from a lake, for the questions that captures and request logs answer.
+
+A lake has the same columns as the tables in memory, but other keys: connections are digests, and frames are counted by
+connection. `places` numbers the frames of a capture point by their packets, as `kwire decode` numbers them, and
+`streams` numbers the connections by their first packets. Topic ids and addresses get the names that any run learnt.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from kwire_cli.errors import InputError
+from kwire_cli.facts.bodies import NO_FIELDS, table_of
+from kwire_cli.facts.columnar.bodies import arrow_kind, conform
+from kwire_cli.facts.columns import OF_BODIES
+from kwire_cli.facts.connections import CONNECTIONS
+from kwire_cli.facts.parts import KEY, PARTS
+from kwire_cli.lake import BODIES
+from kwire_cli.lake.query import Lake
+from kwire_cli.lake.sql_text import quote_name, quote_text
+from kwire_cli.lake.tables import PART_TABLES, messages_of_bodies
+from kwire_cli.source.opening import LakePart
+from kwire_cli.spec.catalog import catalog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kwire_cli.facts.memory import Tables
+    from kwire_cli.source.opening import LakeInput
+
+_PLACES = """
+create or replace temp table places as
+with seen as (
+    select file, time from frames where {here}
+    union all
+    select file, first_time from connections where {lives}
+),
+files as (
+    select file, dense_rank() over (order by min(time) nulls last, file) as at
+    from seen
+    group by file
+),
+frames_placed as (
+    select
+        connection,
+        frame,
+        max(files.at * (1::bigint << 40) + coalesce(packet, frame)) over (
+            partition by connection, src
+            order by frame
+            rows between unbounded preceding and current row
+        ) as place
+    from frames
+    join files using (file)
+    where {here}
+),
+connections_placed as (
+    select connection, min(files.at * (1::bigint << 40) + packet) as place
+    from connections
+    join files using (file)
+    where {lives}
+    group by connection
+),
+streams as (
+    select connection, row_number() over (order by min(place), connection) - 1 as stream
+    from (select connection, place from frames_placed union all select connection, place from connections_placed)
+    group by connection
+),
+frames_numbered as (
+    select connection, frame, dense_rank() over (order by place, connection, frame) as number
+    from (select connection, frame, min(place) as place from frames_placed group by connection, frame)
+)
+select connection, stream, frame, number
+from streams
+left join frames_numbered using (connection)
+"""
+"""One row for each frame of a capture point, and one for each connection without frames: the number of the TCP
+connection, and the number of the frame. The two halves of a line of a request log have one number.
+"""
+_FRAME = "join places p on p.connection = t.connection and p.frame = t.frame"
+_CONNECTION = "join (select distinct connection, stream from places) p on p.connection = t.connection"
+_TOPICS = "(select key, max(name) as name from names where kind = 'topic' and {here} group by key)"
+
+
+def fill(tables: Tables, opened: LakeInput) -> tuple[int, list[str]]:
+    """Fill tables from a lake. Return the number of frames, and the names of tables that the lake lacks.
+
+    Raises:
+        InputError: The lake has no frames, or has captures and request logs.
+
+    """
+    bodies = {table_of(*key): structure for key, structure in tables.structures.items()}
+    parts = {table: part for table, part in PART_TABLES.items() if part in tables.parts}
+    wanted = ["frames", "frames_named", "connections", "names", "inputs", *parts, *bodies]
+    with Lake(opened.folder, f"from {', '.join(wanted)}") as lake:
+        count = 0
+        points = _points(lake, opened)
+        tables.is_local = bool(lake.rows("select 1 from frames where source = 'request-log' limit 1"))
+        for point in points:
+            filling = _Filling(tables, lake, point, opened.part, is_alone=len(points) == 1)
+            count += filling.fill(parts, bodies)
+        return count, _lacking(lake, [*parts, *bodies])
+
+
+def _points(lake: Lake, opened: LakeInput) -> list[str]:
+    if opened.part is not None:
+        return [opened.part.point]
+    rows = lake.rows("select distinct capture_point, source from frames order by capture_point")
+    if not rows:
+        raise InputError("this lake has no frames", file=opened.name)
+    if len({row["source"] for row in rows}) > 1:
+        raise InputError(
+            "this lake has captures and request logs, which may show the same requests: export them to one lake each",
+            file=opened.name,
+        )
+    return [row["capture_point"] for row in rows]
+
+
+def parts_of(opened: LakeInput) -> Iterator[LakePart]:
+    """Yield the capture points and days of the frames in a lake, in order."""
+    with Lake(opened.folder, "from frames") as lake:
+        for row in lake.rows("select distinct capture_point as point, day from frames order by all"):
+            yield LakePart(row["point"], row["day"])
+
+
+def _lacking(lake: Lake, tables: Sequence[str]) -> list[str]:
+    """Return the tables that some captures of the lake were exported without."""
+    kinds = "('capture', 'request-log')"
+    rows = lake.rows(f"select distinct tables from inputs where kind in {kinds}")  # noqa: S608 - our own text
+    exported = [{*row["tables"].split(",")} for row in rows]
+    chosen = dict.fromkeys(BODIES if table.startswith(f"{BODIES}_") else table for table in ("connections", *tables))
+    common = set.intersection(*exported) if exported else set()
+    return [table for table in chosen if table not in common]
+
+
+class _Filling:
+    """A capture point of a lake on its way into tables."""
+
+    def __init__(self, tables: Tables, lake: Lake, point: str, part: LakePart | None, *, is_alone: bool) -> None:
+        self._tables = tables
+        self._lake = lake
+        self._point = None if is_alone else point
+        self._here = f"capture_point = {quote_text(point)}"
+        self._on_day = self._here
+        self._lives = self._here
+        if part is not None:
+            day = "null::date" if part.day is None else f"date '{part.day}'"
+            self._on_day = f"{self._here} and day is not distinct from {day}"
+            self._lives += f" and coalesce(day <= {day}, true) and coalesce(closed_time >= {day}, true)"
+        lake.run(_PLACES.format(here=self._on_day, lives=self._lives))
+        row = lake.rows("select count(distinct number) as frames, count(distinct stream) as streams from places")[0]
+        self._frames: int = row["frames"]
+        self._before = tables.count(self._frames + row["streams"])
+        self._first = tables.connection_key(self._point, 0)
+
+    def fill(self, parts: Mapping[str, str], bodies: Mapping[str, object]) -> int:
+        """Fill all tables, and return the number of frames."""
+        columns = self._frame_columns()
+        request = "left join places q on q.connection = t.connection and q.frame = t.request_frame"
+        self._insert("frames", "frames_named", columns, f"{_FRAME} {request} where {self._on_day}")
+        self._insert("connections", "connections", self._connection_columns(), f"{_CONNECTION} where {self._lives}")
+        for table, part in parts.items():
+            columns = {name: f"t.{quote_name(name)}" for name, _ in PARTS[part][KEY:]}
+            joins = _FRAME
+            if "topic" in columns:
+                columns["topic"] = "coalesce(n.name, t.topic)"
+                joins = f"{_FRAME} left join {_TOPICS.format(here=self._here)} n on n.key = t.topic"
+            self._insert(part, table, {"frame": "p.number", **columns}, f"{joins} where {self._on_day}")
+        for table, structure in bodies.items():
+            body = "null" if structure == NO_FIELDS else "t.body"
+            columns = {"frame": "p.number", "api_version": "t.api_version", "body": body}
+            kind = None if structure == NO_FIELDS else arrow_kind(structure)
+            self._insert(table, table, columns, f"{_FRAME} where {self._on_day}", kind)
+        for row in self._lake.rows(f"select distinct kind, key, name from names where {self._here}"):  # noqa: S608 - quoted
+            self._tables.put("names", (self._point, row["kind"], row["key"], row["name"]))
+        return self._frames
+
+    def _frame_columns(self) -> dict[str, str]:
+        columns = {}
+        for column in self._tables.columns:
+            columns[column.name] = f"t.{quote_name(column.name)}"
+            if column.name in OF_BODIES:
+                none = "[]" if column.is_list else "null"
+                columns[column.name] = f"case when t.is_misread then {none} else {columns[column.name]} end"
+        own = {
+            "frame": "p.number",
+            "request_frame": "q.number",
+            "stream": "case when t.source <> 'request-log' then p.stream end",
+            "capture_point": self._quoted_point,
+        }
+        columns |= {name: value for name, value in own.items() if name in columns}
+        return {"ordinal": f"{self._before} + p.number", **columns}
+
+    def _connection_columns(self) -> dict[str, str]:
+        columns = {name: f"t.{quote_name(name)}" for name, _ in CONNECTIONS[1:]}
+        return columns | {
+            "ordinal": f"{self._before + self._frames + 1} + p.stream",
+            "broker": "null::integer",
+            "stream": "p.stream",
+            "capture_point": self._quoted_point,
+        }
+
+    @property
+    def _quoted_point(self) -> str:
+        return "null::varchar" if self._point is None else quote_text(self._point)
+
+    def _insert(
+        self, table: str, source: str, columns: Mapping[str, str], joins: str, body: pa.DataType | None = None
+    ) -> None:
+        """Insert the rows of a table of the lake. `columns` are expressions by the names of the columns in memory.
+
+        In expressions, `t` is the row, `p` the place of its frame or connection, `q` the place of its request, and `n`
+        the name of its topic. `body` is the type of bodies in memory, where bytes are text.
+        """
+        chosen = [f"{value} as {quote_name(name)}" for name, value in columns.items()]
+        key = f"{self._first} + p.stream as connection"
+        query = f"select {', '.join([key, *chosen])} from {quote_name(source)} t {joins}"  # noqa: S608 - quoted
+        for batch in self._lake.arrow(query):
+            rows = pa.Table.from_batches([batch])
+            if body is not None:
+                spec = catalog().message(messages_of_bodies()[table])
+                bodies = conform(batch.column("body"), body, spec, "", None)
+                rows = rows.set_column(rows.schema.get_field_index("body"), "body", bodies)
+            self._tables.insert(table, rows)

@@ -1,0 +1,66 @@
+"""Questions answer about a lake what they answer about the captures and request logs that were exported to it."""
+
+import json
+
+import pytest
+from kit.commands import ROOT, kwire, slow
+from kit.lakes import run
+
+import kwire_cli
+from kwire_cli.errors import InputError
+from kwire_cli.view.answers import answer_json
+
+SAMPLES = ROOT / "samples"
+QUESTIONS = ("clients", "diagnose", "groups", "stats", "transactions")
+INPUTS = (
+    "request-logs/kafka-request.log",
+    "incidents/rebalancing.pcap",
+    "incidents/fetch-sessions.pcap",
+    slow("captures/midstream.pcap"),
+    slow("captures/ipv6.pcap"),
+    slow("captures/sarama-0.8.2.0-3.9.2.pcapng"),
+    slow("incidents/long-transaction.log"),
+    slow("incidents/sasl.pcap"),
+)
+
+
+def answer(question, *inputs):
+    text = "".join(answer_json(kwire_cli.ask(question, *inputs)))
+    return json.loads(text)
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_a_lake_answers_as_its_inputs(tmp_path, name):
+    run([SAMPLES / name], tmp_path / "lake", "all")
+    for question in QUESTIONS:
+        assert answer(question, tmp_path / "lake") == answer(question, SAMPLES / name), question
+
+
+def test_a_lake_that_lacks_tables_says_so(tmp_path):
+    run([SAMPLES / "incidents" / "rebalancing.pcap"], tmp_path)
+    found = kwire_cli.ask("diagnose", tmp_path)
+    notes = json.loads("".join(answer_json(found)))["notes"]
+    assert [note for note in notes if "was exported without produce_batches, bodies" in note]
+    with pytest.raises(InputError, match=r"exported without bodies, which this question reads; .*--tables all"):
+        kwire_cli.ask("groups", tmp_path)
+    assert answer("stats", tmp_path) == answer("stats", SAMPLES / "incidents" / "rebalancing.pcap")
+
+
+def test_a_lake_without_frames(tmp_path):
+    run([SAMPLES / "segments"], tmp_path)
+    with pytest.raises(InputError, match="this lake has no frames"):
+        kwire_cli.ask("stats", tmp_path)
+
+
+def test_captures_and_request_logs_in_one_lake(tmp_path):
+    run([SAMPLES / "incidents" / "sasl.pcap", SAMPLES / "request-logs"], tmp_path)
+    with pytest.raises(InputError, match="captures and request logs, which may show the same requests"):
+        kwire_cli.ask("stats", tmp_path)
+
+
+@pytest.mark.parametrize("command", ["decode", "sequence", "overhead", "report", "dump"])
+def test_commands_that_need_bytes_refuse_lakes(tmp_path, command):
+    run([SAMPLES / "incidents" / "sasl.pcap"], tmp_path)
+    done = kwire(command, tmp_path)
+    assert done.code == 2
+    assert "a lake" in done.err
