@@ -112,6 +112,15 @@ def test_a_client_that_is_not_let_in_is_an_error_unless_it_comes_in_later():
     assert "GROUP_JOIN_REFUSED" not in findings_of(refused, *generation(2, 1, a=ORDERS_0))
 
 
+def test_the_message_of_the_coordinator_says_why_it_does_not_let_a_client_in():
+    answer = {"errorCode": 112, "errorMessage": "Supported assignors: uniform, range."}
+    finding = findings_of(call("ConsumerGroupHeartbeat", 1, {"memberId": "m", "memberEpoch": 0}, answer, client="a"))[
+        "GROUP_JOIN_REFUSED"
+    ]
+    assert finding.text.endswith("at ConsumerGroupHeartbeat; the broker says: Supported assignors: uniform, range.")
+    assert finding.advice.startswith("Leave group.remote.assignor empty")
+
+
 def test_a_member_without_partitions_is_idle_after_a_while():
     calls = [*generation(1, 1, a=ORDERS_0, b="")]
     assert "IDLE_MEMBER" not in findings_of(*calls, beat(5, "b", 1))

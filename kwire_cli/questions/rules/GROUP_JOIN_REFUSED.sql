@@ -6,18 +6,27 @@ with let_in as (
     join group_members m using (group_id, member)
     where e.kind = 'join' and m.is_accepted
     group by e.group_id, e.client
+),
+messages as (
+    select c.group_id, c.client, e.error, min(e.message) as message
+    from errors e
+    join calls c on c.connection = e.connection and c.response_frame = e.frame
+    group by all
 )
 select
     e.group_id,
     e.client,
     e.reason as error,
+    e.reason as in_case,
     nullif(count(*), 1) as times,
     first(e.detail order by e.number) as detail,
+    any_value(s.message) as message,
     case when e.reason = 'INCONSISTENT_GROUP_PROTOCOL' then g.assignor end as assignor,
     count(*) as weight,
     evidence(e.place) as evidence
 from group_events e
 join groups g using (group_id)
 left join let_in l on l.group_id = e.group_id and l.client = e.client
+left join messages s on s.group_id = e.group_id and s.client = e.client and s.error = e.reason
 where e.kind = 'error' and list_contains($refusals, e.reason) and coalesce(e.number > l.last_number, true)
 group by e.group_id, e.client, e.reason, g.assignor
