@@ -60,8 +60,24 @@ def test_a_group_that_gets_past_an_offset(more):
 def test_a_group_that_is_stuck_at_several_partitions():
     """One finding names all of them."""
     row, *_ = sample_findings("incidents/rebalancing-consumer.pcap", "STUCK_AT_OFFSET")
-    assert row["text"].startswith("client worker-2 read payments-3 from offset 0 3 times in 16.0 s")
-    assert row["text"].endswith("; likewise payments-2")
+    assert row["text"].startswith("worker-1, worker-2 read payments-3 from offset 0 4 times in 18.0 s")
+    assert row["text"].endswith("; likewise payments-2 from offset 0")
+
+
+@pytest.mark.parametrize(
+    ("clients", "hosts", "words"),
+    [
+        (["billing"], ["10.0.0.1", "10.0.0.2"], "billing read orders-0 from offset 7 6 times in 5.0 s, over 2 conn"),
+        (["a", "b", "c"], ["10.0.0.1"], "a, b, c read orders-0 from offset 7 6 times in 5.0 s, over 1 connection, "),
+    ],
+)
+def test_a_group_is_stuck_once_over_all_its_members_hosts_and_connections(clients, hosts, words):
+    who = [{"who": clients[at % len(clients)], "host": hosts[at % len(hosts)]} for at in range(6)]
+    calls = [find_offset(0, 7, **one) for one in who]
+    calls += [fetch(at, 7, 100, **one) for at, one in enumerate(who)]
+    ((_, subject, text, _),) = found("STUCK_AT_OFFSET", calls)
+    assert subject == "group billing"
+    assert text.startswith(words)
 
 
 def test_a_client_without_a_group_may_read_again():

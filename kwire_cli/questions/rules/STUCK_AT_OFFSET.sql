@@ -1,13 +1,9 @@
--- One row for each group and client that reads partitions from the same offset each time.
+-- One row for each group whose members read partitions from the same offset each time, with all these partitions. A
+-- group is one finding, whichever of its members, hosts and connections read the offset again.
 with reads as (
-    select
-        client, client_host, topic_partition, fetch_offset, max(software) as software, count(*) as reads,
-        count(distinct connection) as connections, min(place.ordinal) as ordinal,
-        seconds_between(min(request_time), max(request_time)) as span_s, evidence(place) as evidence
+    select client, client_host, connection, software, topic_partition, fetch_offset, request_time, place
     from fetched
     where records_size > 0 and error_code = 0 and fetch_offset >= 0 and not is_internal
-    group by client, client_host, topic_partition, fetch_offset
-    having count(*) >= $least_reads and span_s >= $least_s
 ),
 commits as (
     select group_id, client, client_host, topic_partition, request_place.ordinal as ordinal, committed_offset
@@ -18,28 +14,38 @@ commits as (
     from found_offsets
 ),
 readers as (select distinct group_id, client, client_host, topic_partition from commits),
-stuck as (
+repeated as (
     select
-        c.group_id, r.client, r.client_host, r.topic_partition, r.fetch_offset,
-        max(c.committed_offset) as committed_offset
+        g.group_id, r.topic_partition, r.fetch_offset, max(r.software) as software,
+        list_sort(list(distinct r.client)) as clients, count(*) as reads,
+        count(distinct r.connection) as connections, min(r.place.ordinal) as ordinal,
+        seconds_between(min(r.request_time), max(r.request_time)) as span_s, evidence(r.place) as evidence
     from reads r
     join readers g using (client, client_host, topic_partition)
-    join commits c on c.group_id = g.group_id and c.topic_partition = g.topic_partition
+    group by g.group_id, r.topic_partition, r.fetch_offset
+    having count(*) >= $least_reads and span_s >= $least_s
+),
+stuck as (
+    select r.group_id, r.topic_partition, r.fetch_offset, max(c.committed_offset) as committed_offset
+    from repeated r
+    join commits c using (group_id, topic_partition)
     where c.ordinal >= r.ordinal or c.committed_offset <= r.fetch_offset
-    group by c.group_id, r.client, r.client_host, r.topic_partition, r.fetch_offset
+    group by r.group_id, r.topic_partition, r.fetch_offset
     having max(c.committed_offset) <= r.fetch_offset
 ),
 ranked as (
     select
-        s.group_id, s.committed_offset, r.*, list(r.topic_partition) over (of_client) as all_partitions,
-        row_number() over (of_client order by r.reads desc, r.span_s desc, r.topic_partition, r.fetch_offset) as nth
+        r.*, s.committed_offset,
+        list(r.topic_partition || ' from offset ' || r.fetch_offset) over (partition by r.group_id) as all_reads,
+        row_number() over (
+            partition by r.group_id order by r.reads desc, r.span_s desc, r.topic_partition, r.fetch_offset
+        ) as nth
     from stuck s
-    join reads r using (client, client_host, topic_partition, fetch_offset)
-    window of_client as (partition by s.group_id, r.client, r.client_host)
+    join repeated r using (group_id, topic_partition, fetch_offset)
 )
 select
     group_id,
-    client,
+    clients,
     software,
     topic_partition,
     fetch_offset,
@@ -47,7 +53,7 @@ select
     connections,
     span_s,
     nullif(committed_offset, -1) as committed_offset,
-    list_sort(list_filter(list_distinct(all_partitions), lambda p: p <> topic_partition)) as others,
+    list_sort(list_filter(all_reads, lambda p: p <> topic_partition || ' from offset ' || fetch_offset)) as others,
     reads as weight,
     evidence
 from ranked
