@@ -7,9 +7,16 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
+import ssl
+import subprocess
+import tempfile
 from pathlib import Path
 
-from kit.captures import Wire, spoken_capture
+from kit.captures import Wire, packet_of, spoken_capture
+from kit.traffic import Talk, block, enhanced, interface, section
+
+from kwire_cli.structs.network import SECRETS_BLOCK
 
 START = 1_790_000_000
 SECOND = 1_000_000_000
@@ -28,6 +35,68 @@ def write(path, client, calls):
         said.append((1, Wire.response(api, version, number, **response)))
         times += [round((START + at) * SECOND), round((START + at + took) * SECOND)]
     path.write_bytes(spoken_capture(*said, times=times))
+
+
+def login():
+    """Return a login with SASL PLAIN, as bytes of the client (side 0) and of the broker (side 1)."""
+    token = base64.b64encode(b"\0checkout\0throw-away password").decode()
+    said = []
+    for number, (api, version, request, response) in enumerate(
+        [
+            ("SaslHandshake", 1, {"mechanism": "PLAIN"}, {"errorCode": 0, "mechanisms": ["PLAIN"]}),
+            ("SaslAuthenticate", 2, {"authBytes": token}, {"errorCode": 0, "errorMessage": None, "authBytes": ""}),
+        ],
+        1,
+    ):
+        said.append((0, Wire.request(api, version, number, "checkout", **request)))
+        said.append((1, Wire.response(api, version, number, **response)))
+    return said
+
+
+def write_tls(path, said):
+    """Write a capture of bytes on one connection with TLS, whose keys are in the file."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        files = ["-keyout", folder / "key.pem", "-out", folder / "cert.pem"]
+        curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"]
+        make = ["openssl", "req", "-x509", *curve, "-nodes", "-days", "3650", "-subj", "/CN=broker", *files]
+        subprocess.run(make, check=True, capture_output=True)
+        broker = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        broker.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+        client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        client.load_verify_locations(folder / "cert.pem")
+        client.check_hostname = False
+        client.keylog_filename = str(folder / "keys.txt")
+        talk = Talk()
+        segments = talk.handshake() + [talk.segment(side, data) for side, data in encrypted(client, broker, said)]
+        lines = (folder / "keys.txt").read_text().splitlines()
+    keys = "".join(f"{line}\n" for line in lines if not line.startswith(("#", "EXPORTER"))).encode()
+    packets = [packet_of(segment, number) for number, segment in enumerate(segments + talk.goodbye(), 1)]
+    secrets = block("<", SECRETS_BLOCK, b"KSLT" + len(keys).to_bytes(4, "little") + keys)
+    body = b"".join(enhanced("<", packet) for packet in packets)
+    path.write_bytes(section("<") + interface("<") + secrets + body)
+
+
+def encrypted(client, broker, said):
+    """Yield the bytes on the wire by side: a TLS handshake, then these bytes in TLS records."""
+    incoming = [ssl.MemoryBIO(), ssl.MemoryBIO()]
+    outgoing = [ssl.MemoryBIO(), ssl.MemoryBIO()]
+    ends = [
+        client.wrap_bio(incoming[0], outgoing[0]),
+        broker.wrap_bio(incoming[1], outgoing[1], server_side=True),
+    ]
+    for side in (0, 1, 0, 1):
+        with contextlib.suppress(ssl.SSLWantReadError):
+            ends[side].do_handshake()
+        data = outgoing[side].read()
+        incoming[1 - side].write(data)
+        yield side, data
+    for side, text in said:
+        ends[side].write(text)
+        data = outgoing[side].read()
+        incoming[1 - side].write(data)
+        ends[1 - side].read()
+        yield side, data
 
 
 def fetch(number):
@@ -97,6 +166,7 @@ def main():
     known = [metadata(at, is_known=True) for at in (0, 5)]
     unknown = [metadata(at, is_known=False) for at in (7, 7.1, 7.3, 8.4)]
     write(folder / "topic-deleted.pcap", "shop", [*known, *unknown])
+    write_tls(folder / "sasl-plain.pcapng", login())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Logins that brokers refuse, and logins out of place."""
 
 import pytest
-from kit.calls import REAL, MadeCall, diagnosed, found_by_each
+from kit.calls import REAL, MadeCall, diagnosed, found, found_by_each
 
 PLAIN = {"mechanism": "PLAIN"}
 BAD = {"errorMessage": "Authentication failed: Invalid username or password"}
@@ -42,3 +42,48 @@ def test_a_raw_token_without_a_handshake():
 def test_each_refused_login_is_of_one_kind(code, calls):
     kinds = ["AUTHENTICATION_FAILED", "REAUTHENTICATION_FAILED", "SASL_MECHANISM_REFUSED", "SASL_NOT_EXPECTED"]
     assert [kind for kind, rows in found_by_each(kinds, calls).items() if rows] == [code]
+
+
+def login(mechanism, *errors, at=0.0, **call):
+    """Return a SaslHandshake, and a SaslAuthenticate after it."""
+    body = {"mechanism": mechanism}
+    asked = MadeCall("SaslHandshake", body, {"mechanisms": [mechanism]}, at=at, errors=errors, **call)
+    return [asked, MadeCall("SaslAuthenticate", {}, {}, at=at + 1, **call)]
+
+
+def test_a_password_in_clear_is_one_finding_a_client():
+    calls = [*login("PLAIN"), *login("PLAIN", at=9), *login("PLAIN", broker="10.0.0.8:9092"), *login("PLAIN", who="b")]
+    assert [row[:3] for row in found("PASSWORD_IN_CLEAR", calls)] == [
+        ("warning", "client billing", "SASL PLAIN without TLS on 2 connections to 10.0.0.8:9092, 10.0.0.9:9092"),
+        ("warning", "client b", "SASL PLAIN without TLS on 1 connection to 10.0.0.9:9092"),
+    ]
+
+
+def test_passwords_of_brokers_are_one_finding():
+    calls = [
+        *login("PLAIN", who="broker-1-fetcher-0"),
+        *login("PLAIN", who="broker-2-fetcher-0", host="10.0.0.8"),
+    ]
+    ((_, subject, text, _),) = found("PASSWORD_IN_CLEAR", calls)
+    assert (subject, text[:39]) == ("brokers and controllers", "SASL PLAIN without TLS on 2 connections")
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        login("SCRAM-SHA-512"),
+        login("PLAIN", "UNSUPPORTED_SASL_MECHANISM"),  # the client sends no token then
+        login("PLAIN")[:1],
+    ],
+)
+def test_no_password_was_sent(calls):
+    assert found("PASSWORD_IN_CLEAR", calls) == []
+
+
+@pytest.mark.shared
+def test_no_finding_shows_a_password():
+    rows = diagnosed(REAL / "sasl-plain-v0-v1" / "capture.pcapng", of={"PASSWORD_IN_CLEAR"})
+    assert sorted(row["subject"] for row in rows) == [
+        "client handmade-v0", "client java-plain", "client java-plain-bad", "client kafka-python-sasl",
+    ]  # fmt: skip
+    assert "secret-of-alice" not in str(rows)

@@ -38,7 +38,7 @@ def test_an_incident_is_named_by_its_cause(name, severity, code, subject):
 
 def test_the_answer_has_all_of_a_finding():
     by_code = {finding["code"]: finding for finding in all_findings(INCIDENTS / "sasl.pcap")}
-    assert [*by_code] == ["AUTHENTICATION_FAILED", "SASL_MECHANISM_REFUSED", "NO_LOGIN"]
+    assert [*by_code] == ["AUTHENTICATION_FAILED", "SASL_MECHANISM_REFUSED", "NO_LOGIN", "PASSWORD_IN_CLEAR"]
     finding = by_code["SASL_MECHANISM_REFUSED"]
     assert finding["subject"] == "client billing"
     assert "it asked for SCRAM-SHA-512; the listener has PLAIN" in finding["text"]
