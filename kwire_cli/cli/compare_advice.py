@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.analysis.costs.advice import Advising
-from kwire_cli.analysis.costs.histogram import Histogram
+from kwire_cli.analysis.costs.histogram import HEADER, Histogram
 from kwire_cli.cli.capture_inputs import Choice
-from kwire_cli.cli.compare_inputs import bodies, payloads
+from kwire_cli.cli.compare_inputs import bodies, headers, payloads
 from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, RecordSets
 from kwire_cli.cli.typed_options import option
@@ -26,11 +26,13 @@ from kwire_cli.source.opening import READABLE, open_inputs
 from kwire_cli.source.reading import Read, empty_inputs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.engine.values import Body
+    from kwire_cli.message.decoded import Decoded
+    from kwire_cli.source.reading import Opened
 
 
 ADVICE_OPTIONS = ("min_saving", "write_overlay")
@@ -65,7 +67,8 @@ class AdviceOptions(Captures, Choosing, Messages, RecordSets, Definitions):
 def histogram_of(environment: Environment, options: AdviceOptions, path: str, sources: tuple[str, ...]) -> Answer:
     """Return the numbers of a field in all inputs. Raises InputError if no message has the field."""
     histogram = Histogram(path)
-    for message in _certain_messages(environment, options, sources):
+    read = headers if path.startswith(HEADER) else bodies
+    for message in _certain_messages(environment, options, sources, read):
         if message.exact:
             histogram.add(message)
     return histogram.answer()
@@ -92,8 +95,16 @@ def advice_on(environment: Environment, options: AdviceOptions, sources: tuple[s
     return advice.answer()
 
 
-def _certain_messages(environment: Environment, options: AdviceOptions, sources: tuple[str, ...]) -> Iterator[Body]:
-    """Yield the bodies of frames that are certain, and Kafka's messages in records. Raise InputError without any."""
+def _certain_messages(
+    environment: Environment,
+    options: AdviceOptions,
+    sources: tuple[str, ...],
+    parts: Callable[[Opened, Choice], Iterator[Decoded | None]] = bodies,
+) -> Iterator[Body]:
+    """Yield the bodies of frames that are certain, or their headers, and Kafka's messages in records.
+
+    Raise InputError without any.
+    """
     if not sources and environment.stdin.isatty():
         raise InputError(
             "no input: give captures, frames, segments, folders of a log directory, or - for standard input"
@@ -103,7 +114,7 @@ def _certain_messages(environment: Environment, options: AdviceOptions, sources:
     is_empty = True
     for opened in open_inputs(sources or ("-",), reading_of(options), Terminal(environment), takes=_TAKES):
         refuse_unfit(options, opened)
-        messages = payloads(opened) if isinstance(opened, LogInput) else bodies(opened, choice)
+        messages = payloads(opened) if isinstance(opened, LogInput) else parts(opened, choice)
         for message in messages:
             if message:
                 is_empty = False

@@ -55,6 +55,13 @@ def bodies(opened: Opened, choice: Choice) -> Iterator[Decoded | None]:
             yield frame
 
 
+def headers(opened: Opened, choice: Choice) -> Iterator[Decoded | None]:
+    """Yield the headers of the requests and responses of an input, or None for a line without a known header."""
+    for subject in subjects(opened, choice):
+        frame = subject.frame if isinstance(subject, Captured) else subject
+        yield frame.header if isinstance(frame, Frame) and not frame.guess else None
+
+
 def payloads(opened: LogInput) -> Iterator[Body]:
     """Yield the keys and values of records in internal topics, if there are definitions for them."""
     for file in opened.files():

@@ -89,3 +89,10 @@ def test_bodies_and_frames_are_advised_on():
 def test_the_page_on_overlays_names_every_key():
     specs = (ROOT / "docs" / "specs.md").read_text("utf-8")
     assert all(f"`{key}`" in specs for key in FIELD_KEYS)
+
+
+def test_a_histogram_of_a_header_counts_what_the_filter_chooses():
+    words = ("compare", SMALL, "--filter", "api == Metadata", "--histogram")
+    [row] = json_of(*words, "header.clientId")["tables"]["fields"]
+    assert (row["message"], row["path"], row["highest"]) == ("RequestHeader", "header.clientId", len("sarama-lab"))
+    assert "did you mean header.clientId" in refusal_of(*words, "header.clientid")

@@ -48,6 +48,10 @@ _WIDTHS = (
 )
 
 
+HEADER = "header."
+"""Prefix of the paths of fields of headers."""
+
+
 class Encoding(NamedTuple):
     """An encoding of the numbers of a field, after `plus` is added to them, and its ranges of numbers by size."""
 
@@ -90,10 +94,11 @@ class Numbers:
 
 
 class Histogram:
-    """The numbers of the fields of this path, or with this path as its end, by message."""
+    """The numbers of the fields of this path, or with this path as its end, by message. Headers are messages."""
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self.prefix = HEADER if path.startswith(HEADER) else ""
         self.messages = 0
         self.fields: dict[tuple[str, str], Numbers] = {}
         self._known: dict[str, None] = {}
@@ -107,7 +112,7 @@ class Histogram:
         start = spans.start
         for node, value, end in zip(spans.node, spans.value, spans.end, strict=True):
             if leaf := leaves.get(node):
-                key = body.message, leaf.path
+                key = body.message, self.prefix + leaf.path
                 if key not in self.fields:
                     self.fields[key] = _numbers_of(leaf)
                 self.fields[key].add(_number(leaf, spans.data[start:value], spans.data[value:end]))
@@ -117,13 +122,14 @@ class Histogram:
         """Return the leaves of the field in the layout of a message, by node."""
         program = body.raw.program
         if id(program) not in self._leaves:
-            self._known.update(dict.fromkeys(path for path, _ in fields_by_path(body.spec)))
+            self._known.update(dict.fromkeys(self.prefix + path for path, _ in fields_by_path(body.spec)))
             chosen = {leaf.id: leaf for leaf in program.leaves if _has_numbers(leaf) and self._is_meant(leaf.path)}
             self._leaves[id(program)] = program, chosen
         return self._leaves[id(program)][1]
 
     def _is_meant(self, path: str) -> bool:
-        return path == self.path or path.endswith(f".{self.path}")
+        meant = self.path.removeprefix(self.prefix)
+        return path == meant or path.endswith(f".{meant}")
 
     def answer(self) -> Answer:
         """Return the numbers of each field. Raises InputError if no message has the field."""

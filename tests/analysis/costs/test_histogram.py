@@ -70,6 +70,16 @@ def test_plain_lengths_and_elements_of_arrays_are_read_too():
     assert answer_on("partitionIndexes[]", [producers])["fields"].rows[0][2:] == ("int32", 2, 0, 0, 3, 300, 151.5)
 
 
+def test_fields_of_headers_are_counted_too():
+    histogram = Histogram("header.correlationId")
+    for frame in kwire.read_frames("samples/captures/sarama-0.8.2.0-3.9.2.pcapng"):
+        histogram.add(frame.header)
+    assert [row[:4] for row in histogram.answer()["fields"].rows] == [
+        ("RequestHeader", "header.correlationId", "int32", 9),
+        ("ResponseHeader", "header.correlationId", "int32", 9),
+    ]
+
+
 def test_a_path_that_no_message_has_is_refused_with_what_was_meant():
     with pytest.raises(InputError, match="did you mean memberEpoch"):
         answer_on("memberEpoc", joins([1]))
