@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
+REMARKS: dict[str, None] = {}
+"""Faults of extras, without which an answer is complete. The command line notes them at the end of a command."""
 _SCHEME = r"\b([A-Za-z][A-Za-z0-9+.-]+:/+)"
 URL_PASSWORD = re.compile(rf"""{_SCHEME}[^\s/?#"'@:\[]*:(?!\d*/)[^\s"'?]*@""")
 _TOKEN = re.compile(r"""\b((?:https?|s3[an]?|gc?s):/+)[^\s/?#"'@]+@""", re.IGNORECASE)

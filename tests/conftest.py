@@ -2,6 +2,7 @@ import os
 import shutil
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,10 @@ if hasattr(providers, "_get_local_constants"):
 # What a terminal or a user's settings say of width, colours and pagers must not change what commands print.
 for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PAGER", "KWIRE_PAGER", "GIT_PAGER"):
     os.environ.pop(name, None)
+
+# Nor must the user's configuration.
+CONFIGURATION = tempfile.TemporaryDirectory(prefix="kwire-configuration-")
+os.environ["XDG_CONFIG_HOME"] = CONFIGURATION.name
 
 # Behind a shell's `&` Ctrl-C is ignored, and all processes that are started inherit that: tests that send it wait for
 # ever.

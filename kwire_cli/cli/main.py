@@ -19,7 +19,7 @@ import click
 
 from kwire_cli.cli.command import Group
 from kwire_cli.cli.environment import ClosedPipeError, Environment, Exit, UnwritableError
-from kwire_cli.errors import KwireError, close_to, did_you_mean
+from kwire_cli.errors import REMARKS, KwireError, close_to, did_you_mean
 from kwire_cli.spec.kafka import VERSION
 
 if TYPE_CHECKING:
@@ -302,6 +302,8 @@ def run(arguments: list[str] | None = None, environment: Environment | None = No
     """Run a command line and return its exit code; errors go to the environment's standard error."""
     environment = environment or Environment()
     code = _run(arguments, environment)
+    while REMARKS:
+        environment.note(f"kwire: {REMARKS.popitem()[0]}")
     try:
         environment.close()
     except UnwritableError as error:

@@ -1,7 +1,7 @@
 """`kwire spec`: list and show message definitions, overlays and error codes.
 
 `list`, `overlays` and `errors` write tables in the formats of all commands. `show` writes a definition with one of
-`VIEWS`.
+`VIEWS`, and `docs` remembers where Kafka's own texts about fields are.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import click
 
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Group
-from kwire_cli.cli.completers import complete_error, complete_message, complete_version
+from kwire_cli.cli.completers import complete_error, complete_file, complete_message, complete_version
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import Definitions, Output, OverlaidDefinitions, Report
-from kwire_cli.cli.typed_options import argument, option, takes
+from kwire_cli.cli.typed_options import Printing, argument, flag, option, takes
 from kwire_cli.errors import InputError, KwireError, close_to, did_you_mean
 from kwire_cli.message.encode import header_version
 from kwire_cli.spec.accepted import definition_of, definition_text
 from kwire_cli.spec.model import check_version
 from kwire_cli.spec.overlay import bundled_overlays, load_overlay
+from kwire_cli.spec.texts import remember, remembered
 from kwire_cli.stores import exists
 from kwire_cli.view.definitions import bnf_lines, construct_lines, table_lines, version_document
 from kwire_cli.view.json import dumps
@@ -64,6 +65,7 @@ EXAMPLES = (
     ("kwire spec show HeartbeatRequest", "the fields of one, over its versions"),
     ("kwire spec show FindCoordinatorRequest 6 --format bnf", "the notation of Kafka's own pages"),
     ("kwire spec errors 27 35", "what these error codes mean"),
+    ("kwire spec docs", "where Kafka's own texts about fields are taken from"),
 )
 
 
@@ -219,6 +221,38 @@ def overlays(environment: Environment, options: Listing) -> None:
     loaded = [(name, load_overlay(name)) for name in bundled_overlays()]
     rows = [(name, overlay.about, [*overlay.messages], overlay.file) for name, overlay in loaded]
     emit(environment, Answer("Overlays", [Table("overlays", _OVERLAYS, rows)]), options)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DocsOptions(Printing):
+    """Options of `kwire spec docs`."""
+
+    paths: tuple[str, ...] = argument(nargs=-1, metavar="[PATH]...", shell_complete=complete_file)
+    forget: bool = flag("--forget", help="Forget the paths.")
+
+
+@command.command(name="docs", short_help="Remember where Kafka's own texts about fields are.")
+@takes(DocsOptions)
+def docs(environment: Environment, options: DocsOptions) -> None:
+    """Remember a jar of Kafka, or a folder with its sources, and show its texts about fields.
+
+    `spec show`, `explain`, `decode -f hex` and pages show them. Without PATH, print the remembered paths.
+    """
+    from kwire_cli.spec.evolution.sources import holds_definitions
+
+    if options.paths and options.forget:
+        raise click.UsageError("--forget takes no PATH")
+    for path in options.paths:
+        if not exists(path):
+            raise InputError("there is no such jar or folder", file=path)
+        if path.endswith(".json") or not holds_definitions(path):
+            raise InputError("expected a jar or a folder with definitions of Kafka", file=path)
+    if options.paths or options.forget:
+        remember(options.paths)
+    for path in remembered():
+        environment.write(path)
+    if not remembered() and not options.forget:
+        environment.note("kwire: no path is remembered; kwire spec docs PATH remembers a jar of Kafka or its sources")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ because layouts are cached by definition; a change returns a copy.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError, SpecError
@@ -241,12 +241,6 @@ def free_tags(spec: MessageSpec) -> dict[str, int]:
     return free
 
 
-@lru_cache(maxsize=64)
-def texts_of(spec: MessageSpec) -> Mapping[str, str]:
-    """Return Kafka's own texts about the fields of a message, by path as in `fields_by_path`."""
-    return {path: field.about for path, field in fields_by_path(spec) if field.about}
-
-
 def changed(spec: MessageSpec, change: Change) -> MessageSpec:
     """Return the definition with each field replaced by the result of `change`, which gets the path and the field with
     its changed sub-fields.
@@ -262,7 +256,7 @@ def _walk(spec: MessageSpec, fields: tuple[FieldSpec, ...], above: str, depth: i
         path = above + field.json_name
         yield path, field
         if field.struct_name:
-            yield from _walk(spec, spec.struct_fields(field), _inside(path, field), depth + 1)
+            yield from _walk(spec, spec.struct_fields(field), inside(path, field), depth + 1)
 
 
 def _changed(
@@ -273,7 +267,7 @@ def _changed(
     for field in fields:
         path = above + field.json_name
         inner = (
-            _changed(spec, spec.struct_fields(field), _inside(path, field), depth + 1, change)
+            _changed(spec, spec.struct_fields(field), inside(path, field), depth + 1, change)
             if field.struct_name
             else ()
         )
@@ -281,7 +275,8 @@ def _changed(
     return tuple(out)
 
 
-def _inside(path: str, field: FieldSpec) -> str:
+def inside(path: str, field: FieldSpec) -> str:
+    """Return the beginning of the paths of the fields in a struct, or in the elements of an array."""
     return f"{path}[]." if field.is_array else f"{path}."
 
 

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.spec.evolution.layout import tagged_at
+from kwire_cli.spec.model import inside
 from kwire_cli.spec.reading import element_encoding_at, encoding_at
+from kwire_cli.spec.texts import texts_of
 from kwire_cli.structs.composites import MessageStruct
 from kwire_cli.structs.lengths import ArrayOf, NullableStruct
 from kwire_cli.structs.messages import declare
@@ -31,22 +33,24 @@ HEADINGS = ("field", "type", "versions", "tag", "nullable", "default", "notes")
 
 @dataclass(frozen=True, slots=True)
 class FieldRow:
-    """A field at its depth in the message."""
+    """A field at its depth in the message, and Kafka's own text about it."""
 
     depth: int
     field: FieldSpec
+    about: str
 
 
 def field_rows(spec: MessageSpec, version: int | None = None) -> Iterator[FieldRow]:
     """Yield the fields of a version, or of all versions, in the order of the definition, each before its sub-fields."""
-    yield from _rows(spec, spec.fields, version, 0)
+    yield from _rows(spec, spec.fields, version, "")
 
 
-def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int | None, depth: int) -> Iterator[FieldRow]:
+def _rows(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int | None, above: str) -> Iterator[FieldRow]:
     for field in fields:
         if version is None or version in field.versions:
-            yield FieldRow(depth, field)
-            yield from _rows(spec, spec.struct_fields(field) if field.struct_name else (), version, depth + 1)
+            path = above + field.json_name
+            yield FieldRow(above.count("."), field, texts_of(spec).get(path, ""))
+            yield from _rows(spec, spec.struct_fields(field) if field.struct_name else (), version, inside(path, field))
 
 
 def table_lines(spec: MessageSpec, version: int | None, room: int | None = None) -> Iterator[Line]:
@@ -120,18 +124,19 @@ def _cells(spec: MessageSpec, row: FieldRow, version: int | None) -> tuple[str, 
         tag = f"{field.tag} ({field.tagged_versions})" if field.tag is not None else ""
         return (
             "  " * row.depth + field.json_name, field.type, str(field.versions), tag,
-            str(field.nullable_versions) if field.nullable_versions else "", _default(field), _notes(field, None),
+            str(field.nullable_versions) if field.nullable_versions else "", _default(field), _notes(row, None),
         )  # fmt: skip
     tag = str(field.tag) if tagged_at(spec, field, version) else ""
     nullable = "yes" if version in field.nullable_versions else ""
-    return "  " * row.depth + field.json_name, field.type, "", tag, nullable, _default(field), _notes(field, version)
+    return "  " * row.depth + field.json_name, field.type, "", tag, nullable, _default(field), _notes(row, version)
 
 
 def _default(field: FieldSpec) -> str:
     return "" if field.default is None else field.default or '""'
 
 
-def _notes(field: FieldSpec, version: int | None) -> str:
+def _notes(row: FieldRow, version: int | None) -> str:
+    field = row.field
     notes = ["ignorable"] if field.ignorable else []
     if field.map_key:
         notes.append("map key")
@@ -140,20 +145,22 @@ def _notes(field: FieldSpec, version: int | None) -> str:
     if field.flexible_versions is not None:
         notes.append(f"flexible {field.flexible_versions}")
     if version is None:
-        notes += [f"{row.name} in {row.versions}" for row in (*field.encoding, *field.element_encoding)]
+        notes += [f"{one.name} in {one.versions}" for one in (*field.encoding, *field.element_encoding)]
     elif encoding := encoding_at(field, version) or element_encoding_at(field, version):
         notes.append(encoding)
-    return "; ".join(filter(None, (", ".join(notes), field.about)))
+    return "; ".join(filter(None, (", ".join(notes), row.about)))
 
 
 def version_document(spec: MessageSpec, version: int, header: int | None) -> dict[str, Any]:
     """Return a message at one version as JSON: types on the wire, tags, defaults, nullability."""
     out: dict[str, Any] = {"name": spec.name, "type": spec.type, "apiKey": spec.api_key, "version": version}
     out |= {"flexible": version in spec.flexible_versions, "headerVersion": header}
-    return out | {"fields": _field_documents(spec, spec.fields, version)}
+    return out | {"fields": _field_documents(spec, spec.fields, version, "")}
 
 
-def _field_documents(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int) -> list[dict[str, Any]]:
+def _field_documents(
+    spec: MessageSpec, fields: tuple[FieldSpec, ...], version: int, above: str
+) -> list[dict[str, Any]]:
     out = []
     for field in fields:
         if version not in field.versions:
@@ -167,10 +174,11 @@ def _field_documents(spec: MessageSpec, fields: tuple[FieldSpec, ...], version: 
         }
         document |= {"default": field.default, "ignorable": field.ignorable, "mapKey": field.map_key}
         document["encoding"] = encoding_at(field, version) or element_encoding_at(field, version)
-        if field.about:
-            document["about"] = field.about
+        path = above + field.json_name
+        if about := texts_of(spec).get(path):
+            document["about"] = about
         if field.struct_name:
-            document["fields"] = _field_documents(spec, spec.struct_fields(field), version)
+            document["fields"] = _field_documents(spec, spec.struct_fields(field), version, inside(path, field))
         out.append(document)
     return out
 

@@ -16,7 +16,7 @@ from kwire_cli.engine.tree import Item, Tree, is_null, path_of, read_count, tagg
 from kwire_cli.engine.values import Form, leaf_value
 from kwire_cli.errors import counted
 from kwire_cli.message.decoded import InField, records_in
-from kwire_cli.spec.model import texts_of
+from kwire_cli.spec.texts import texts_of
 from kwire_cli.structs.lengths import Sized, redacted
 from kwire_cli.structs.numbers import UVARINT
 from kwire_cli.view.lines import SHOWN_TEXT, Line, byte_segments, meaning, quoted

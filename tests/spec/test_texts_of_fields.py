@@ -4,11 +4,12 @@ import json
 import zipfile
 
 import pytest
-from kit.commands import ROOT, kwire
+from kit.commands import ROOT, kwire, refusal_of
 
 from kwire_cli import read_frames
+from kwire_cli.spec import texts
 from kwire_cli.spec.catalog import catalog
-from kwire_cli.spec.model import texts_of
+from kwire_cli.spec.texts import texts_of
 from kwire_cli.view.bounded_outline import of_frame
 from kwire_cli.view.page.details import entry
 
@@ -49,3 +50,58 @@ def test_the_page_has_them(jar):
     nodes = entry(of_frame(definitions, frame, {}, None, full=False))["nodes"]
     [name] = [node for node in nodes if node[1] == "clientSoftwareName"]
     assert name[-2:] == ["  What ClientSoftwareName is.\x1b[2J", "dim"]
+
+
+@pytest.fixture
+def configuration(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "configuration"))
+    texts.remembered.cache_clear()
+    yield tmp_path / "configuration"
+    texts.remembered.cache_clear()
+
+
+SHOW = ("spec", "show", "ApiVersionsRequest", "3")
+
+
+@pytest.mark.parametrize("unpacked", [False, True])
+def test_a_remembered_jar_or_folder_has_the_texts(configuration, jar, tmp_path, unpacked):
+    place = jar
+    if unpacked:
+        place = tmp_path / "kafka"
+        with zipfile.ZipFile(jar) as archive:
+            archive.extractall(place)
+    assert kwire("spec", "docs", place).out == f"{place}\n"
+    assert (configuration / "kwire" / "docs").read_text() == f"{place}\n"
+    assert kwire("spec", "docs").out == f"{place}\n"
+    body = ("-m", "ApiVersionsRequest", "--message-version", "3", "0461626304312e3000")
+    for words in (("decode", "-f", "hex", *body), ("explain", *body), SHOW, (*SHOW, "-f", "json")):
+        assert "What ClientSoftwareName is." in kwire(*words).out
+    assert "What" not in kwire("spec", "show", "HeartbeatRequest").out
+    assert kwire("spec", "docs", "--forget").out == ""
+    assert "What ClientSoftwareName is." not in kwire(*SHOW).out
+    assert "no path is remembered" in kwire("spec", "docs").err
+
+
+@pytest.mark.usefixtures("configuration")
+def test_a_remembered_path_that_is_gone_is_noted(jar):
+    kwire("spec", "docs", jar)
+    jar.unlink()
+    done = kwire(*SHOW)
+    assert (done.code, done.err.count("\n")) == (0, 1)
+    assert f"no texts of Kafka: {jar}: cannot be read as a jar" in done.err
+    assert "clientSoftwareName" in done.out
+
+
+@pytest.mark.usefixtures("configuration")
+def test_only_places_with_definitions_are_remembered(tmp_path):
+    assert "there is no such jar or folder" in refusal_of("spec", "docs", tmp_path / "none.jar")
+    for place in (tmp_path, ROOT / "specs" / "FetchRequest.json"):
+        assert "expected a jar or a folder with definitions" in refusal_of("spec", "docs", place)
+    assert "--forget takes no PATH" in refusal_of("spec", "docs", "--forget", tmp_path)
+
+
+def test_a_configuration_that_cannot_be_written_or_read(configuration, jar):
+    (configuration / "kwire" / "docs").mkdir(parents=True)
+    assert "cannot be written" in refusal_of("spec", "docs", jar)
+    texts.remembered.cache_clear()
+    assert "cannot be read" in kwire(*SHOW).err
