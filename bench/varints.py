@@ -4,14 +4,15 @@ encodings, as ratios to fixed.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from timing import Row, measure_in_turns, ratio, repeat
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.forms import Choice, forms_of
+from kwire_cli.analysis.costs.carrying import carried
+from kwire_cli.analysis.costs.forms import Choice, forms_of, written_form
 from kwire_cli.analysis.costs.generated import counts_for, generate
-from kwire_cli.analysis.costs.times import FIXED, encode_and_decode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,6 +23,7 @@ MESSAGE = "MetadataResponse"
 VERSION = 9
 """The highest version when the document was written."""
 COUNTS = {"brokers": 2, "partitions": 100, "replicas": 2}
+FIXED = "fixed"
 ENCODINGS = (FIXED, "packed", "upacked")
 COLUMNS = ("encode", "decode, plain", "decode, compiled")
 COPIES = 200
@@ -43,10 +45,11 @@ def rows_of_forms() -> list[Row]:
     value = generate(spec, VERSION, counts_for(spec, VERSION, COUNTS, {}))
     rows: list[Row] = []
     for form in forms_of(spec, VERSION, Choice(cases=True, names=ENCODINGS)):
-        encode, decode = encode_and_decode(form, value)
-        rows.append(Row("encode", form.name, _timed(encode)))
-        rows.append(Row("decode, plain", form.name, _timed(decode)))
-        rows.append(_compiled(form, encode()))
+        fitting = carried(form, value).value
+        data = written_form(form, fitting)
+        rows.append(Row("encode", form.name, _timed(partial(form.layout.build, fitting))))
+        rows.append(Row("decode, plain", form.name, _timed(partial(form.read, data))))
+        rows.append(_compiled(form, data))
     return rows
 
 

@@ -35,7 +35,6 @@ from kwire_cli.analysis.costs.forms import (
 )
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
 from kwire_cli.analysis.costs.prices import Comparison, Prices, compare_values, header_difference
-from kwire_cli.analysis.costs.times import measure_times
 from kwire_cli.cli.capture_inputs import Choice as LineChoice
 from kwire_cli.cli.compare_inputs import whole_messages
 from kwire_cli.cli.completers import (
@@ -77,7 +76,7 @@ EDGES = (LOWEST, HIGHEST)
 TELLING = (INFLEXIBLE, FLEXIBLE, ALL_TAGGED, "packed", "upacked")
 """The forms that are compared by default."""
 MESSAGE_OPTIONS = (
-    *("versions", "flexible", "forms", "encodings", "field_paths", "overlays", "cases", "by_field", "times"),
+    *("versions", "flexible", "forms", "encodings", "field_paths", "overlays", "cases", "by_field"),
     *("values", "brokers", "topics", "partitions", "replicas", "counts"),
 )
 """Fields of MessageForms that only messages support."""
@@ -131,7 +130,6 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
     )
     cases: bool = flag("--cases", rare=True, help="Show the best and worst case of encodings and overlays too.")
     by_field: bool = flag("--by-field", rare=True, help="Show the bytes of each field.")
-    times: bool = flag("--times", rare=True, help="Measure how long each form takes to encode and to decode.")
     message: str | None = message_option("Name the message of --values, of generated values, or of a body.")
     version: int | None = version_option("Compare the others with this version.  [default: the highest]")
     values: str | None = option(
@@ -195,8 +193,7 @@ def values_compared(environment: Environment, options: MessageForms, sources: tu
     return _compare_generated(environment, options, ranges, dict(options.counts or {}))
 
 
-def _answer(environment: Environment, options: MessageForms, result: Compared, value: Any) -> Answer:
-    """Return the answer. `value` contains the values of the message, if there is only one."""
+def _answer(environment: Environment, options: MessageForms, result: Compared) -> Answer:
     for reason, number in result.skipped.items():
         environment.note(f"kwire: skipped: {number} {reason}")
     forms = result.comparisons[0].totals
@@ -207,8 +204,6 @@ def _answer(environment: Environment, options: MessageForms, result: Compared, v
             for comparison in result.comparisons
             if comparison.message
         )
-    if options.times:
-        result.times = measure_times([total.form for total in forms.values() if total.form and total.messages], value)
     return result.answer(by_field=options.by_field)
 
 
@@ -282,7 +277,7 @@ def _compare_json_values(environment: Environment, options: MessageForms, argume
     except EncodeError as error:
         raise InputError(f"{spec.name} {version}: {error}", file=values.name) from None
     result = Compared(f"values of {values.name or 'the argument'}", [comparison])
-    return _answer(environment, options, result, value)
+    return _answer(environment, options, result)
 
 
 def _compare_generated(
@@ -299,9 +294,8 @@ def _compare_generated(
     for chosen in combinations(ranges | paths):  # before any message is generated: this rejects excessive sizes
         counts = counts_for(spec, version, _restrict(chosen, ranges), _restrict(chosen, paths))
         messages.append((chosen, counts))
-    if varied and (options.by_field or options.times):
-        name = "--by-field" if options.by_field else "--times"
-        raise click.UsageError(f"{name} needs a single message, and these ranges make several")
+    if varied and options.by_field:
+        raise click.UsageError("--by-field needs a single message, and these ranges make several")
     comparisons = list[Comparison]()
     value = None
     for chosen, counts in messages:
@@ -313,7 +307,7 @@ def _compare_generated(
     caller.done()
     chosen, counts = messages[0]
     about = _generated_label(_restrict(chosen, chosen.keys() - varied) if varied else counts)
-    return _answer(environment, options, Compared(about, comparisons, values=None if varied else value), value)
+    return _answer(environment, options, Compared(about, comparisons, values=None if varied else value))
 
 
 def _restrict(numbers_by_name: dict[str, int], names: Collection[str]) -> dict[str, int]:
@@ -348,8 +342,6 @@ def messages_compared(
             "--message, and --message-version, say what the bytes are"
         )
     several = len(ahead) > 1
-    if options.times and several:
-        raise click.UsageError("--times needs a single message; --frames or --filter choose one of a capture")
     label, first = ahead[0]
     choice = _select_forms(environment, options, first.spec, first.version, several=several)
     prices = Prices(partial(_forms, choice))
@@ -361,4 +353,4 @@ def messages_compared(
     if several:
         number = sum(comparison.given.messages for comparison in prices.comparisons)
         label = f"{number} messages of {', '.join(sources) or 'the input'}"
-    return _answer(environment, options, Compared(label, prices.comparisons, skipped=skipped), first.value)
+    return _answer(environment, options, Compared(label, prices.comparisons, skipped=skipped))

@@ -117,20 +117,6 @@ def test_a_range_that_ends_in_too_much_is_refused_before_anything_is_priced(monk
     )
 
 
-def test_times_are_measured_of_each_form_on_this_machine(monkeypatch):
-    monkeypatch.setattr("kwire_cli.analysis.costs.times.SECONDS", 0)
-    arguments = ("-m", "HeartbeatRequest", "--encoding", "fixed", "--encoding", "packed", "--times")
-    rows = json_of("compare", *arguments)["tables"]["times"]
-    assert [row["form"] for row in rows] == ["as given", "fixed", "packed"]
-    assert "measured now on this machine" in kwire("compare", *arguments).out
-    assert [
-        row["form"]
-        for row in json_of("compare", FRAMES / "api-versions-v5-request.hex", "--flexible", "--times")["tables"][
-            "times"
-        ]
-    ] == ["as given", "inflexible", "flexible"]
-
-
 REQUEST = ROOT / "samples/frames/produce-v13-request.hex"
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.forms import FLEXIBLE, INFLEXIBLE
 from kwire_cli.analysis.costs.prices import TAG_HEADER, Comparison
-from kwire_cli.analysis.costs.times import times_table
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
 from kwire_cli.spec.evolution.layout import ranges
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.costs.prices import Total
-    from kwire_cli.analysis.costs.times import Times
     from kwire_cli.answer import Block, Row
 
 
@@ -78,8 +76,7 @@ class Compared:
     """Messages in other forms: a comparison for each message and version, or for each combination of counts.
 
     `about` names the messages, and `values` contains the generated values. `flexible_headers` is the number of bytes
-    that flexible headers add to inflexible headers. `skipped` counts messages without a price, by reason. `times`
-    contains the times of the forms of a single message.
+    that flexible headers add to inflexible headers. `skipped` counts messages without a price, by reason.
     """
 
     about: str
@@ -87,7 +84,6 @@ class Compared:
     values: Any = None
     flexible_headers: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
-    times: Sequence[Times] = ()
 
     def answer(self, *, by_field: bool = False) -> Answer:
         """Return the cost and the losses of each form, and with `by_field` the bytes of each field."""
@@ -103,8 +99,6 @@ class Compared:
             blocks += [*_remarks(whole), *_flexible(whole, self.flexible_headers)]
             if by_field:
                 blocks.append(_by_field(self.comparisons))
-            if self.times:
-                blocks.append(times_table(self.times))
         version = "" if whole.version is None else f" {whole.version}"
         return Answer(f"{whole.message or 'all messages'}{version}: bytes of the body in other forms", blocks)
 
