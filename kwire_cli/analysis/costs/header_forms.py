@@ -17,14 +17,7 @@ from kwire_cli.records.building import sealed
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.structs.lengths import MAX_STRING
 from kwire_cli.structs.records import kip82, v1, v2
-from kwire_cli.structs.records.kip82 import (
-    AVRO_MAP,
-    MAP_MESSAGE,
-    NULL_KEY,
-    REDUCED,
-    WITHOUT_KEY,
-    WRAPPER,
-)
+from kwire_cli.structs.records.kip82 import AVRO_MAP, MAP_MESSAGE, NULL_KEY, REDUCED, WITHOUT_KEY, WRAPPER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,75 +26,55 @@ if TYPE_CHECKING:
     from kwire_cli.records.registers import Register
 
     Headers = tuple[tuple[str | int, bytes | None], ...]
-
-
-# Conversion of header keys between names and numbers, and the losses of the conversion.
+    Fields = dict[str, Any]
+    """The fields of a record in all formats, in JSON form."""
 
 Key = TypeVar("Key", int, str)
 
 
-UNNUMBERED = "headers left out: the Local User range of keys is full"
-NULLS = "headers with null values, written as empty ones"
-REPEATED = "headers left out: their key comes again, and a map has the last one alone"
-UNSORTED = "records whose headers change their order"
+@dataclass(slots=True)
+class HeaderKeys:
+    """Conversion of header keys between names and numbers. `lost` counts the losses by their names."""
+
+    register: Register
+    lost: Counter[str] = field(default_factory=Counter)
+
+    def named(self, headers: Headers) -> list[tuple[str, bytes | None]]:
+        """Return headers with names for keys."""
+        return [(self.register.name(key) if isinstance(key, int) else key, value) for key, value in headers]
+
+    def mapped(self, headers: Headers) -> dict[str, bytes]:
+        """Return headers as a map by name, without nulls."""
+        return self._without_nulls(self.named(headers))
+
+    def numbered(self, headers: Headers) -> dict[int, bytes]:
+        """Return headers in the form of the KIP-82 draft, a map with ascending numbers."""
+        keys = [(key if isinstance(key, int) else self.register.number(key), value) for key, value in headers]
+        self.lost["headers left out: the Local User range of keys is full"] += sum(key is None for key, _ in keys)
+        by_number = self._without_nulls((key, value) for key, value in keys if key is not None)
+        ascending = dict(sorted(by_number.items()))
+        self.lost["records whose headers change their order"] += [*ascending] != [*by_number]
+        return ascending
+
+    def _without_nulls(self, pairs: Iterable[tuple[Key, bytes | None]]) -> dict[Key, bytes]:
+        by_key: dict[Key, bytes | None] = {}
+        for key, value in pairs:
+            self.lost["headers left out: their key comes again, and a map has the last one alone"] += key in by_key
+            by_key[key] = value
+        self.lost["headers with null values, written as empty ones"] += [*by_key.values()].count(None)
+        return {key: value or b"" for key, value in by_key.items()}
 
 
 if TYPE_CHECKING:
-    Build = Callable[[Record, Record, Headers, Register, Counter[str]], bytes]
-
-
-def named(headers: Headers, register: Register) -> list[tuple[str, bytes | None]]:
-    """Return headers with names for keys."""
-    return [(register.name(key) if isinstance(key, int) else key, value) for key, value in headers]
-
-
-def mapped(headers: Headers, register: Register, lost: Counter[str]) -> dict[str, bytes]:
-    """Return headers as a map by name, without nulls. Count the losses in `lost`."""
-    return _without_nulls(named(headers, register), lost)
-
-
-def numbered(headers: Headers, register: Register, lost: Counter[str]) -> dict[int, bytes]:
-    """Return headers in the form of the KIP-82 draft, a map with ascending numbers. Count the losses in `lost`."""
-    keys = [(key if isinstance(key, int) else register.number(key), value) for key, value in headers]
-    lost[UNNUMBERED] += sum(key is None for key, _ in keys)
-    by_number = _without_nulls([(key, value) for key, value in keys if key is not None], lost)
-    ascending = dict(sorted(by_number.items()))
-    lost[UNSORTED] += [*ascending] != [*by_number]
-    return ascending
-
-
-def _without_nulls(pairs: Iterable[tuple[Key, bytes | None]], lost: Counter[str]) -> dict[Key, bytes]:
-    by_key: dict[Key, bytes | None] = {}
-    for key, value in pairs:
-        lost[REPEATED] += key in by_key
-        by_key[key] = value
-    lost[NULLS] += sum(value is None for value in by_key.values())
-    return {key: value or b"" for key, value in by_key.items()}
-
-
-# The forms.
-
-BATCH_HEADER = v2.HEADER.sizeof()
-"""Size of a batch header. It is not part of the cost of records here."""
-
-
-_LAYOUT = LAYOUTS["kip82-draft"]
-"""The layout that specifies the checksum of a message. The checksum is the same in all forms of the message."""
-NO_TEXT = "headers whose values are no UTF-8 text, as base64 text"
-NO_TOMBSTONE = "records with a null value, which compaction no longer sees"
-LONG_NAMES = "headers left out: their names are longer than 32767 bytes"
+    Build = Callable[[Fields, Headers, HeaderKeys], bytes]
 
 
 class HeaderForm(NamedTuple):
-    """A form: a description, and functions that write a record with headers, and without headers.
-
-    The arguments of `build` are the first record of the batch, the record, its headers, the register of names, and
-    counts of losses by name.
-    """
+    """A form: a description, and functions that write a record with some headers, and without headers."""
 
     says: str
     build: Build
-    bare: Callable[[Record], bytes] | None = None
+    bare: Callable[[Fields], bytes] | None = None
 
 
 @dataclass(slots=True)
@@ -109,97 +82,104 @@ class HeaderPrice:
     """The size of records in one form, with headers (`size`) and without (`bare`). Batch headers are not included."""
 
     form: str
+    keys: HeaderKeys
     records: int = 0
     headers: int = 0
     size: int = 0
     bare: int = 0
-    lost: Counter[str] = field(default_factory=Counter)
 
     @property
     def cost(self) -> int:
         """Return the bytes of headers."""
         return self.size - self.bare
 
-    def add(self, first: Record, records: Sequence[Record], register: Register) -> None:
+    def add(self, first: Record, records: Sequence[Record]) -> None:
         """Write records with their headers and without. `first` is the first record of their batch."""
         form = HEADER_FORMS[self.form]
+        without_count = HeaderKeys(self.keys.register)
         for record in records:
+            fields = _fields(first, record)
             self.records += 1
             self.headers += len(record.headers)
-            self.size += len(form.build(first, record, record.headers, register, self.lost))
-            bare = form.bare(record) if form.bare else form.build(first, record, (), register, Counter())
-            self.bare += len(bare)
+            self.size += len(form.build(fields, record.headers, self.keys))
+            self.bare += len(form.bare(fields) if form.bare else form.build(fields, (), without_count))
 
 
-def _shipped(first: Record, record: Record, headers: Headers, register: Register, lost: Counter[str]) -> bytes:  # noqa: ARG001 - the same for all forms
-    value = {
-        "attributes": 0,
-        "timestampDelta": int64(record.timestamp - first.timestamp),
-        "offsetDelta": record.offset - first.offset,
+def _fields(first: Record, record: Record) -> Fields:
+    return {
+        "offset": record.offset,
+        "timestamp": record.timestamp,
+        "deltas": {
+            "timestampDelta": int64(record.timestamp - first.timestamp),
+            "offsetDelta": record.offset - first.offset,
+        },
         "key": base64_text(record.key),
         "value": base64_text(record.value),
-        "headers": [{"key": key, "value": base64_text(value)} for key, value in named(headers, register)],
     }
-    return bytes(v2.RECORD.build(value))
+
+
+def header_rows(pairs: Iterable[tuple[str | int, bytes | None]]) -> list[dict[str, Any]]:
+    """Return headers in JSON form."""
+    return [{"key": key, "value": base64_text(value)} for key, value in pairs]
+
+
+# The functions that write a record.
+
+
+def _shipped(fields: Fields, headers: Headers, keys: HeaderKeys) -> bytes:
+    parts = {"attributes": 0, "key": fields["key"], "value": fields["value"]} | fields["deltas"]
+    return bytes(v2.RECORD.build(parts | {"headers": header_rows(keys.named(headers))}))
 
 
 def _draft(decl: Any, *, null_key: bool) -> Build:
-    def build(_: Record, record: Record, headers: Headers, register: Register, lost: Counter[str]) -> bytes:
-        rows = [{"key": key, "value": base64_text(value)} for key, value in numbered(headers, register, lost).items()]
-        return _message(decl, record, rows or None, NULL_KEY.mask if null_key and record.key is None else 0)
+    def build(fields: Fields, headers: Headers, keys: HeaderKeys) -> bytes:
+        attributes = NULL_KEY.mask if null_key and fields["key"] is None else 0
+        return _message(decl, fields, header_rows(keys.numbered(headers).items()), attributes)
 
     return build
 
 
 def _map(serialised: Callable[[Mapping[str, str]], bytes]) -> Build:
-    def build(_: Record, record: Record, headers: Headers, register: Register, lost: Counter[str]) -> bytes:
-        texts = {key: _text(value, lost) for key, value in mapped(headers, register, lost).items()}
-        return _message(MAP_MESSAGE, record, base64_text(serialised(texts)) if texts else None, 0)
+    def build(fields: Fields, headers: Headers, keys: HeaderKeys) -> bytes:
+        texts = {key: _text(value, keys.lost) for key, value in keys.mapped(headers).items()}
+        return _message(MAP_MESSAGE, fields, base64_text(serialised(texts)) if texts else None)
 
     return build
-
-
-def _wrapped(_: Record, record: Record, headers: Headers, register: Register, lost: Counter[str]) -> bytes:
-    short = [(key, value) for key, value in named(headers, register) if len(key.encode()) <= MAX_STRING]
-    lost[LONG_NAMES] += len(headers) - len(short)
-    lost[NO_TOMBSTONE] += record.value is None
-    rows = [{"key": key, "value": base64_text(value)} for key, value in short]
-    return _plain(record._replace(value=bytes(WRAPPER.build({"headers": rows, "payload": base64_text(record.value)}))))
 
 
 def _text(value: bytes, lost: Counter[str]) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:
-        lost[NO_TEXT] += 1
+        lost["headers whose values are no UTF-8 text, as base64 text"] += 1
         return base64_text(value) or ""
 
 
-def _plain(record: Record) -> bytes:
+def _wrapped(fields: Fields, headers: Headers, keys: HeaderKeys) -> bytes:
+    short = [(key, value) for key, value in keys.named(headers) if len(key.encode()) <= MAX_STRING]
+    keys.lost["headers left out: their names are longer than 32767 bytes"] += len(headers) - len(short)
+    keys.lost["records with a null value, which compaction no longer sees"] += fields["value"] is None
+    wrapper = bytes(WRAPPER.build({"headers": header_rows(short), "payload": fields["value"]}))
+    return _plain(fields | {"value": base64_text(wrapper)})
+
+
+def _plain(fields: Fields) -> bytes:
     """Return a message of format v1."""
-    return _message(v1.MESSAGE, record, None, 0, magic=1)
+    return _message(v1.MESSAGE, fields, magic=1)
 
 
-def _message(decl: Any, record: Record, headers: Any, attributes: int, *, magic: int = 2) -> bytes:
-    """Return a message with its checksum."""
-    value = {
-        "offset": record.offset,
-        "crc": 0,
-        "magic": magic,
-        "attributes": attributes,
-        "timestamp": record.timestamp,
-        "key": base64_text(record.key),
-        "value": base64_text(record.value),
-    }
-    if headers is not None:
+def _message(decl: Any, fields: Fields, headers: Any = None, attributes: int = 0, *, magic: int = 2) -> bytes:
+    """Return a message with its checksum, which is the same in all forms of the message."""
+    value = fields | {"crc": 0, "magic": magic, "attributes": attributes}
+    del value["deltas"]
+    if headers:
         value |= {"headers": headers, "attributes": attributes | kip82.HAS_HEADERS.mask}
-    return sealed(bytes(decl.build(value)), _LAYOUT, None)
+    return sealed(bytes(decl.build(value)), LAYOUTS["kip82-draft"], None)
 
 
 def _pairs(found: Mapping[str, str]) -> bytes:
-    return "&".join(
-        f"{quote_from_bytes(key.encode())}={quote_from_bytes(value.encode())}" for key, value in found.items()
-    ).encode()
+    pairs = [(quote_from_bytes(key.encode()), quote_from_bytes(value.encode())) for key, value in found.items()]
+    return "&".join(f"{key}={value}" for key, value in pairs).encode()
 
 
 def _json(found: Mapping[str, str]) -> bytes:

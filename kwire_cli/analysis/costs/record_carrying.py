@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.header_forms import named, numbered
+from kwire_cli.analysis.costs.header_forms import header_rows
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.records.batch import NO_TIMESTAMP_TYPE, base64_text, head_json
 from kwire_cli.structs.records import kip98, v2
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Callable, Mapping, Sequence
 
-    from kwire_cli.analysis.costs.header_forms import Headers
+    from kwire_cli.analysis.costs.header_forms import HeaderKeys, Headers
     from kwire_cli.records.batch import Batch, Record
-    from kwire_cli.records.registers import Register
 
 WITH_BATCHES = frozenset({"v2", "kip98-draft"})
 """Formats with a header for a batch, in which there may be batches without records."""
@@ -35,40 +34,29 @@ _FORMATS = {
     **dict.fromkeys(("isControl", "partitionLeaderEpoch", "deleteHorizonMs"), _V2),
     "timestampType": _TIMES,
 }
-_APPENDED = "LogAppendTime"
 _KEY = fixed(v2.CONTROL_RECORD_KEY)
 
 
-class Loss(NamedTuple):
-    """A property of records that only `formats` can store, and a function that counts it in a batch."""
-
-    what: str
-    formats: frozenset[str]
-    number: Callable[[Batch, list[Record]], int]
+def _is_control(batch: Batch, records: Sequence[Record]) -> bool:
+    return batch.head.control or any(record.control is not None for record in records)
 
 
-LOSSES = (
-    Loss("batches with a producer id", WITH_BATCHES, lambda batch, _: batch.head.producer_id >= 0),
-    Loss("transactional batches", WITH_BATCHES, lambda batch, _: batch.head.transactional),
-    Loss(
-        "control marks of records",
-        WITH_BATCHES,
-        lambda batch, records: len(records) if _is_control(batch, records) else 0,
-    ),
-    Loss("batches without records", WITH_BATCHES, lambda _, records: not records),
-    Loss(
-        "batches that say offsets after their last record",
-        WITH_BATCHES,
-        lambda batch, records: bool(records) and batch.head.last_offset > records[-1].offset,
-    ),
-    Loss("batches with a leader epoch", _V2, lambda batch, _: batch.head.leader_epoch >= 0),
-    Loss("delete horizons", _V2, lambda batch, _: batch.head.delete_horizon is not None),
-    Loss("batches whose timestamps are LogAppendTime", _TIMES, lambda batch, _: batch.timestamp_type == _APPENDED),
-    Loss("timestamps", _TIMES, lambda _, records: sum(record.timestamp >= 0 for record in records)),
-    Loss("headers", _HEADERS, lambda _, records: sum(len(record.headers) for record in records)),
+def _says_more(batch: Batch, records: Sequence[Record]) -> bool:
+    return bool(records) and batch.head.last_offset > records[-1].offset
+
+
+LOSSES: tuple[tuple[str, frozenset[str], Callable[[Batch, list[Record]], int]], ...] = (
+    ("batches with a producer id", WITH_BATCHES, lambda batch, _: batch.head.producer_id >= 0),
+    ("transactional batches", WITH_BATCHES, lambda batch, _: batch.head.transactional),
+    ("control marks of records", WITH_BATCHES, lambda batch, records: len(records) * _is_control(batch, records)),
+    ("batches without records", WITH_BATCHES, lambda _, records: not records),
+    ("batches that say offsets after their last record", WITH_BATCHES, _says_more),
+    ("batches with a leader epoch", _V2, lambda batch, _: batch.head.leader_epoch >= 0),
+    ("delete horizons", _V2, lambda batch, _: batch.head.delete_horizon is not None),
+    ("batches whose timestamps are LogAppendTime", _TIMES, lambda batch, _: batch.timestamp_type == "LogAppendTime"),
+    ("timestamps", _TIMES, lambda _, records: sum(record.timestamp >= 0 for record in records)),
+    ("headers", _HEADERS, lambda _, records: sum(len(record.headers) for record in records)),
 )
-NAMES = "header names, as numbers instead"
-CONTROL_TYPES = "control records of types that it has not"
 
 
 class Fitted(NamedTuple):
@@ -85,14 +73,14 @@ class Fitted(NamedTuple):
     control: bool
 
 
-def fitted(form: str, batch: Batch, records: list[Record], register: Register, lost: Counter[str]) -> Fitted:
+def fitted(form: str, batch: Batch, records: list[Record], keys: HeaderKeys) -> Fitted:
     """Return the parts of a batch and its records that the form can store.
 
-    The losses are counted in `lost` by name.
+    The losses are counted in `keys.lost` by name.
     """
-    for loss in LOSSES:
-        if form not in loss.formats:
-            lost[loss.what] += loss.number(batch, records)
+    for what, formats, number in LOSSES:
+        if form not in formats:
+            keys.lost[what] += number(batch, records)
     is_control = _is_control(batch, records)
     given = head_json(batch) | {"isControl": is_control}
     if batch.timestamp_type == NO_TIMESTAMP_TYPE:
@@ -103,26 +91,20 @@ def fitted(form: str, batch: Batch, records: list[Record], register: Register, l
             "sequence": record.sequence,
             "key": base64_text(record.key),
             "value": base64_text(record.value),
-            "headers": _headers(form, record.headers, register, lost),
+            "headers": _headers(form, record.headers, keys),
         }
         if form in _TIMES:
             row["timestamp"] = record.timestamp
         if is_control and form in WITH_BATCHES:
-            row |= _control(form, record, lost)
+            row |= _control(form, record, keys.lost)
         rows.append(row)
-    head = _known(form, given, _SHARED)
-    place = _known(form, given, _OF_PLACE)
     group = (given["producerId"], given["producerEpoch"], given["isTransactional"], batch.timestamp_type)
     offsets = [record.offset for record in records]
-    return Fitted(group, head, place, rows, offsets, is_control)
+    return Fitted(group, _known(form, given, _SHARED), _known(form, given, _OF_PLACE), rows, offsets, is_control)
 
 
 def _known(form: str, given: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     return {key: given[key] for key in keys if form in _FORMATS.get(key, (form,))}
-
-
-def _is_control(batch: Batch, records: list[Record]) -> bool:
-    return batch.head.control or any(record.control is not None for record in records)
 
 
 def data_of(row: Mapping[str, Any]) -> int:
@@ -132,17 +114,14 @@ def data_of(row: Mapping[str, Any]) -> int:
     return sum(len(base64.b64decode(part or "")) for part in parts)
 
 
-def _headers(form: str, headers: Headers, register: Register, lost: Counter[str]) -> list[dict[str, Any]]:
+def _headers(form: str, headers: Headers, keys: HeaderKeys) -> list[dict[str, Any]]:
     """Return the headers that the form can store."""
     if not headers or form not in _HEADERS:
         return []
-    pairs: list[tuple[Any, bytes | None]]
     if form == "v2":
-        pairs = [*named(headers, register)]
-    else:
-        lost[NAMES] += sum(isinstance(key, str) for key, _ in headers)
-        pairs = [*numbered(headers, register, lost).items()]
-    return [{"key": key, "value": base64_text(value)} for key, value in pairs]
+        return header_rows(keys.named(headers))
+    keys.lost["header names, as numbers instead"] += sum(isinstance(key, str) for key, _ in headers)
+    return header_rows(keys.numbered(headers).items())
 
 
 def _control(form: str, record: Record, lost: Counter[str]) -> dict[str, Any]:
@@ -156,13 +135,12 @@ def _control(form: str, record: Record, lost: Counter[str]) -> dict[str, Any]:
     if form == "v2":
         fields = {"version": 0, "type": _SHIPPED[name]} if record.control is not None and name else None
         return {"key": base64_text(v2.CONTROL_RECORD_KEY.build(fields))} if fields else {}
+    control: dict[str, Any] = {"control": {"type": name}}
     if name not in _DRAFT:
-        lost[CONTROL_TYPES] += 1
-        return {"control": {"type": name}}
-    return {
-        "control": {"type": name},
-        "key": base64_text(kip98.CONTROL_MESSAGE_KEY.build({"version": 0, "controlMessageType": _DRAFT[name]})),
-    }
+        lost["control records of types that it has not"] += 1
+        return control
+    key = kip98.CONTROL_MESSAGE_KEY.build({"version": 0, "controlMessageType": _DRAFT[name]})
+    return control | {"key": base64_text(key)}
 
 
 _SHIPPED = {name: number for number, name in v2.CONTROL_TYPES.items()}

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.costs.header_forms import BATCH_HEADER, HEADER_FORMS
+from kwire_cli.analysis.costs.header_forms import HEADER_FORMS
 from kwire_cli.analysis.costs.record_forms import AS_IS, Codec
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
+from kwire_cli.structs.records import v2
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.costs.header_forms import HeaderPrice
+    from kwire_cli.analysis.costs.header_forms import HeaderKeys, HeaderPrice
     from kwire_cli.analysis.costs.record_forms import RecordForms, RecordPrice
     from kwire_cli.answer import Block, Row
 
@@ -45,7 +46,7 @@ _HEADERS = (
     Column("bar", "bar", " ", keep=5),
     Column("says", "text", "what", keep=3),
 )
-_LOST_RECORDS = (Column("form"), Column("count", "count"), Column("what"))
+_LOST = (Column("form"), Column("count", "count"), Column("what"))
 
 
 def records_answer(forms: RecordForms, made: str | None = None) -> Answer:
@@ -53,72 +54,57 @@ def records_answer(forms: RecordForms, made: str | None = None) -> Answer:
 
     `made` is a description of generated records.
     """
-    has_headers = forms.headers and (forms.bare or forms.read["headers"])
-    return Answer("Records in other forms", [*_records(forms, made), *(_headers(forms.headers) if has_headers else ())])
-
-
-def _records(forms: RecordForms, made: str | None) -> Iterator[Block]:
-    yield _facts(forms, made)
     reference = "v2 in the same batches" if forms.generated else "the bytes that were read"
-    yield Table("forms", _FORMS, [_price(forms, price) for price in forms.prices], note=f"ratio: to {reference}")
-    yield from _notes(forms)
-    yield _lost_table("cannotCarry", "what a form can't carry", forms.lost)
+    rows = [_record_row(price, forms.reference(price)) for price in forms.prices]
+    blocks: list[Block] = [_facts(forms, made), Table("forms", _FORMS, rows, note=f"ratio: to {reference}")]
+    blocks += [*_notes(forms), _lost("cannotCarry", "what a form can't carry", forms.keys)]
+    if forms.headers and (forms.bare or forms.read["headers"]):
+        blocks += _headers(forms.headers)
+    return Answer("Records in other forms", blocks)
 
 
-def _lost_table(name: str, title: str, lost: Mapping[str, Mapping[str, int]]) -> Table:
+def _lost(name: str, title: str, keys: Mapping[str, HeaderKeys]) -> Table:
     rows: list[Row] = []
-    for form, counts in lost.items():
-        rows += [(form, count, what) for what, count in counts.items() if count]
-    return Table(name, _LOST_RECORDS, rows, title, shown=MOST_ROWS)
+    for form, found in keys.items():
+        rows += [(form, count, what) for what, count in found.lost.items() if count]
+    return Table(name, _LOST, rows, title, shown=MOST_ROWS)
 
 
 def _facts(forms: RecordForms, made: str | None) -> Facts:
     read = forms.read
     data = read["keyBytes"] + read["valueBytes"] + read["headerValueBytes"]
-    facts = [Fact("generated", made)] if made else []
-    facts.append(Fact("records", read["records"], "count"))
-    if not made:
-        facts += [
-            Fact("batches", read["batches"], "count"),
-            Fact("partitions", len(forms.partitions), "count"),
-            Fact("bytes", read["bytes"], "bytes"),
-            Fact("formats", dict(forms.formats), "map"),
-            Fact("compression", dict(forms.compressed), "map"),
-        ]
-    facts += [
+    facts = [
+        Fact("generated", made),
+        Fact("records", read["records"], "count"),
+        Fact("batches", read["batches"], "count"),
+        Fact("partitions", len(forms.partitions), "count"),
+        Fact("bytes", read["bytes"], "bytes"),
+        Fact("formats", dict(forms.formats), "map"),
+        Fact("compression", dict(forms.compressed), "map"),
         Fact("dataBytes", data, "bytes", "data (all else is overhead)"),
         Fact("keyBytes", read["keyBytes"], "bytes", "keys"),
         Fact("valueBytes", read["valueBytes"], "bytes", "values"),
         Fact("headerValueBytes", read["headerValueBytes"], "bytes", "values of headers"),
         Fact("headerNameBytes", read["headerNameBytes"], "bytes", "names of headers"),
         Fact("headers", read["headers"], "count"),
+        Fact("skippedBatches", read["skippedBatches"], "count", level="warning"),
+        Fact("skippedBytes", read["skippedBytes"], "bytes", level="warning"),
     ]
-    if read["skippedBatches"]:
-        facts += [
-            Fact("skippedBatches", read["skippedBatches"], "count", level="warning"),
-            Fact("skippedBytes", read["skippedBytes"], "bytes", level="warning"),
-        ]
-    return Facts(facts)
+    left_out = _OF_INPUTS if made else {"generated"}
+    left_out |= set() if read["skippedBatches"] else {"skippedBatches", "skippedBytes"}
+    return Facts([fact for fact in facts if fact.name not in left_out])
 
 
-def _price(forms: RecordForms, price: RecordPrice) -> Row:
-    return (
-        price.form,
-        price.batch,
-        price.codec.label,
-        price.codec.library,
-        price.records,
-        price.batches,
-        price.size,
-        price.overhead,
-        _share(price.size, price.records),
-        _share(price.overhead, price.records),
-        _share(price.overhead, price.batches),
-        _share(price.size, forms.reference(price)),
-        price.size,
-        price.refused,
-        price.unwritable,
-    )
+_OF_INPUTS = {"batches", "partitions", "bytes", "formats", "compression"}
+"""Facts that generated records lack."""
+
+
+def _record_row(price: RecordPrice, reference: int | None) -> Row:
+    form = price.form, price.batch, price.codec.label, price.codec.library
+    per_record = _share(price.size, price.records), _share(price.overhead, price.records)
+    ratios = *per_record, _share(price.overhead, price.batches), _share(price.size, reference)
+    sizes = price.records, price.batches, price.size, price.overhead
+    return *form, *sizes, *ratios, price.size, price.refused, price.unwritable
 
 
 def _share(part: int, whole: int | None) -> float | None:
@@ -144,25 +130,14 @@ def _notes(forms: RecordForms) -> Iterator[Note]:
 
 def _headers(prices: Sequence[HeaderPrice]) -> Iterator[Block]:
     shipped = next((price.cost for price in prices if price.form == "v2"), None)
-    rows = [
-        (
-            price.form,
-            price.records,
-            price.headers,
-            price.size,
-            price.bare,
-            price.cost,
-            _share(price.cost, price.headers),
-            _share(price.cost, shipped),
-            price.cost,
-            HEADER_FORMS[price.form].says,
-        )
-        for price in prices
-    ]
-    total = prices[0]
-    of = f"{total.headers} of {counted(total.records, 'record')}"
-    title = f"headers: {of}; without the header of a batch, v2's of {BATCH_HEADER} bytes"
+    rows: list[Row] = []
+    for price in prices:
+        numbers = price.records, price.headers, price.size, price.bare, price.cost
+        ratios = _share(price.cost, price.headers), _share(price.cost, shipped)
+        rows.append((price.form, *numbers, *ratios, price.cost, HEADER_FORMS[price.form].says))
+    of = f"{prices[0].headers} of {counted(prices[0].records, 'record')}"
+    title = f"headers: {of}; without the header of a batch, v2's of {v2.HEADER.sizeof()} bytes"
     note = "ratio: of the bytes of headers to those as shipped (v2)" if shipped else ""
     yield Table("headers", _HEADERS, rows, title, note=note)
-    lost = {price.form: price.lost for price in prices}
-    yield _lost_table("headersCannotCarry", "what a form of headers can't carry", lost)
+    keys = {price.form: price.keys for price in prices}
+    yield _lost("headersCannotCarry", "what a form of headers can't carry", keys)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.header_forms import HEADER_FORMS, HeaderPrice
+from kwire_cli.analysis.costs.header_forms import HEADER_FORMS, HeaderKeys, HeaderPrice, _fields
 from kwire_cli.analysis.costs.record_forms import RecordForms
 from kwire_cli.records.batch import Record
 from kwire_cli.records.codecs import crc32
@@ -23,20 +23,16 @@ def record(headers=(), key=b"k", value=b"value"):
     return Record(10, 1000, -1, key, value, tuple(headers))
 
 
-def built(form, headers=(), lost=None, register=None, **parts):
-    from collections import Counter
-
+def built(form, headers=(), keys=None, **parts):
     made = record(headers, **parts)
-    return HEADER_FORMS[form].build(
-        made, made, made.headers, register or Register(), Counter() if lost is None else lost
-    )
+    return HEADER_FORMS[form].build(_fields(made, made), made.headers, keys or HeaderKeys(Register()))
 
 
 def prices(*records, forms=tuple(HEADER_FORMS)):
-    found = {form: HeaderPrice(form) for form in forms}
     register = Register()
+    found = {form: HeaderPrice(form, HeaderKeys(register)) for form in forms}
     for price in found.values():
-        price.add(records[0], records, register)
+        price.add(records[0], records)
     return found
 
 
@@ -75,7 +71,7 @@ def test_a_varint_saves_less_the_longer_the_key_is(size, saved):
 
 @pytest.mark.parametrize("headers", [(), TWO])
 def test_the_drafts_message_is_the_one_that_its_reader_reads(headers):
-    data = built("kip82-draft", headers, register=Register({"trace": 5}))
+    data = built("kip82-draft", headers, HeaderKeys(Register({"trace": 5})))
     [batch] = items(source_of(data, form="kip82-draft"))
     assert batch.crc_valid
     assert [batch.anomalies, next(batch.records()).headers] == [[], ((1, b"abc"), (5, b"12345678")) if headers else ()]
@@ -103,23 +99,21 @@ def test_maps_are_what_such_software_reads():
 
 
 def test_a_wrapper_keeps_null_headers_and_loses_tombstones():
-    from collections import Counter
-
-    lost = Counter()
-    [batch] = items(source_of(built("wrapper", REPEATED, lost, value=None)))
+    keys = HeaderKeys(Register())
+    [batch] = items(source_of(built("wrapper", REPEATED, keys, value=None)))
     [read] = batch.records()
     assert WRAPPER.parse(read.value) == {
         "headers": [{"key": "a", "value": "MQ=="}, {"key": "b", "value": None}, {"key": "a", "value": "/w=="}],
         "payload": None,
     }
-    assert {what: count for what, count in lost.items() if count} == {
+    assert {what: count for what, count in keys.lost.items() if count} == {
         "records with a null value, which compaction no longer sees": 1
     }
 
 
 def test_a_name_too_long_for_a_wrapper_is_left_out():
     price = prices(record([("n" * 40_000, b"1"), ("short", b"2")]), forms=("wrapper", "v2"))
-    assert price["wrapper"].lost["headers left out: their names are longer than 32767 bytes"] == 1
+    assert price["wrapper"].keys.lost["headers left out: their names are longer than 32767 bytes"] == 1
     assert price["v2"].cost > 40_000
 
 
@@ -134,7 +128,7 @@ def test_a_name_too_long_for_a_wrapper_is_left_out():
     ],
 )
 def test_what_a_form_cannot_carry(form, lost):
-    found = {what: count for what, count in prices(record(REPEATED), forms=(form,))[form].lost.items() if count}
+    found = {what: count for what, count in prices(record(REPEATED), forms=(form,))[form].keys.lost.items() if count}
     assert len(found) == len(lost)
     for word, count in lost.items():
         assert [number for what, number in found.items() if word in what] == [count]

@@ -1,8 +1,6 @@
-from collections import Counter
-
 import pytest
 
-from kwire_cli.analysis.costs.header_forms import mapped, named, numbered
+from kwire_cli.analysis.costs.header_forms import HeaderKeys
 from kwire_cli.errors import InputError
 from kwire_cli.records.registers import USER_RANGE, Register, register_of
 
@@ -20,32 +18,33 @@ def test_a_number_that_the_register_has_is_not_given_again():
 
 
 def test_names_that_find_no_number_are_left_out_and_counted():
-    register, lost = Register(), Counter()
+    register = Register()
+    keys = HeaderKeys(register)
     for number in range(USER_RANGE.last - USER_RANGE.first + 1):
         assert register.number(f"name {number}") is not None
     assert register.number("one more") is None
-    assert numbered((("one more", b"1"), ("client.id", b"2")), register, lost) == {1: b"2"}
-    assert [count for what, count in lost.items() if count and "range of keys is full" in what] == [1]
+    assert keys.numbered((("one more", b"1"), ("client.id", b"2"))) == {1: b"2"}
+    assert [count for what, count in keys.lost.items() if count and "range of keys is full" in what] == [1]
 
 
 def test_headers_come_in_the_order_of_their_numbers():
-    lost = Counter()
-    assert [*numbered((("correlation.id", b"3"), ("client.id", b"1")), Register(), lost)] == [1, 3]
-    assert lost["records whose headers change their order"] == 1
+    keys = HeaderKeys(Register())
+    assert [*keys.numbered((("correlation.id", b"3"), ("client.id", b"1")))] == [1, 3]
+    assert keys.lost["records whose headers change their order"] == 1
 
 
 def test_a_map_has_the_last_value_of_a_name_and_no_null():
-    lost = Counter()
-    assert mapped((("a", b"1"), (1, None), ("a", b"2")), Register(), lost) == {"a": b"2", "client.id": b""}
-    assert sorted(count for count in lost.values() if count) == [1, 1]
-    assert named(((2, None),), Register()) == [("cluster.id", None)]
+    keys = HeaderKeys(Register())
+    assert keys.mapped((("a", b"1"), (1, None), ("a", b"2"))) == {"a": b"2", "client.id": b""}
+    assert sorted(count for count in keys.lost.values() if count) == [1, 1]
+    assert keys.named(((2, None),)) == [("cluster.id", None)]
 
 
 def test_a_number_of_the_samples_is_that_of_a_name_of_ones_own():
-    lost = Counter()
     own = Register({"trace.id": 1})
-    assert [*numbered((("trace.id", b"1"), ("client.id", b"2")), own, lost)] == [1, USER_RANGE.first]
-    assert not any(lost.values())
+    keys = HeaderKeys(own)
+    assert [*keys.numbered((("trace.id", b"1"), ("client.id", b"2")))] == [1, USER_RANGE.first]
+    assert not any(keys.lost.values())
     assert own.name(1) == "trace.id"
 
 

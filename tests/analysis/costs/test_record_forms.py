@@ -34,7 +34,7 @@ def sizes(found):
 
 
 def lost(found, form):
-    return {what: count for what, count in found.lost[form].items() if count}
+    return {what: count for what, count in found.keys[form].lost.items() if count}
 
 
 def written(*batches):
