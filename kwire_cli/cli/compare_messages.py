@@ -34,7 +34,7 @@ from kwire_cli.analysis.costs.forms import (
     highest,
 )
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
-from kwire_cli.analysis.costs.prices import Comparison, Prices, compare_values, header_difference
+from kwire_cli.analysis.costs.prices import Prices, as_given, compare_values, header_difference
 from kwire_cli.cli.capture_inputs import Choice as LineChoice
 from kwire_cli.cli.compare_inputs import whole_messages
 from kwire_cli.cli.completers import (
@@ -66,6 +66,7 @@ from kwire_cli.spec.overlay import load_overlay
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
+    from kwire_cli.analysis.costs.prices import Totals
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.source.reading import Opened
@@ -196,14 +197,10 @@ def values_compared(environment: Environment, options: MessageForms, sources: tu
 def _answer(environment: Environment, options: MessageForms, result: Compared) -> Answer:
     for reason, number in result.skipped.items():
         environment.note(f"kwire: skipped: {number} {reason}")
-    forms = result.comparisons[0].totals
-    if FLEXIBLE in forms:
-        catalog = options.catalog
-        result.flexible_headers = sum(
-            comparison.given.messages * header_difference(catalog, catalog.message(comparison.message))
-            for comparison in result.comparisons
-            if comparison.message
-        )
+    if FLEXIBLE in result.totals[0]:
+        for first in map(as_given, result.totals):
+            if first.form:
+                result.flexible_headers += first.messages * header_difference(options.catalog, first.form.spec)
     return result.answer(by_field=options.by_field)
 
 
@@ -273,11 +270,10 @@ def _compare_json_values(environment: Environment, options: MessageForms, argume
     forms = _forms(_select_forms(environment, options, spec, version), spec, version)
     value = values.written(spec)
     try:
-        comparison = compare_values(forms, value)
+        totals = compare_values(forms, value)
     except EncodeError as error:
         raise InputError(f"{spec.name} {version}: {error}", file=values.name) from None
-    result = Compared(f"values of {values.name or 'the argument'}", [comparison])
-    return _answer(environment, options, result)
+    return _answer(environment, options, Compared(f"values of {values.name or 'the argument'}", [totals]))
 
 
 def _compare_generated(
@@ -296,18 +292,19 @@ def _compare_generated(
         messages.append((chosen, counts))
     if varied and options.by_field:
         raise click.UsageError("--by-field needs a single message, and these ranges make several")
-    comparisons = list[Comparison]()
+    found: list[Totals] = []
     value = None
-    for chosen, counts in messages:
-        caller.progress(spec.name, len(comparisons), len(messages), "messages")
-        if comparisons and caller.stopped:
+    for _, counts in messages:
+        caller.progress(spec.name, len(found), len(messages), "messages")
+        if found and caller.stopped:
             break
         value = generate(spec, version, counts)
-        comparisons.append(compare_values(forms, value, _restrict(chosen, varied)))
+        found.append(compare_values(forms, value))
     caller.done()
+    various = [_restrict(chosen, varied) for chosen, _ in messages[: len(found)]] if varied else ()
     chosen, counts = messages[0]
     about = _generated_label(_restrict(chosen, chosen.keys() - varied) if varied else counts)
-    return _answer(environment, options, Compared(about, comparisons, values=None if varied else value))
+    return _answer(environment, options, Compared(about, found, None if varied else value, counts=various))
 
 
 def _restrict(numbers_by_name: dict[str, int], names: Collection[str]) -> dict[str, int]:
@@ -348,9 +345,9 @@ def messages_compared(
     for _, decoded in chain(ahead, remaining):
         prices.add(decoded)
     if options.paths:
-        specs = {one.message: one.given.form.spec for one in prices.comparisons if one.given.form}
-        check_fields(list(specs.values()), options.paths)
+        check_fields(list({spec.name: spec for spec, _ in prices.forms}.values()), options.paths)
+    totals = [*prices.found.values()]
     if several:
-        number = sum(comparison.given.messages for comparison in prices.comparisons)
+        number = sum(as_given(one).messages for one in totals)
         label = f"{number} messages of {', '.join(sources) or 'the input'}"
-    return _answer(environment, options, Compared(label, prices.comparisons, skipped=skipped))
+    return _answer(environment, options, Compared(label, totals, skipped=skipped))

@@ -135,7 +135,7 @@ def _with_traffic(
         traffic = []
         for key in sorted(prices.found):
             if change and key[0] == change.old.name:
-                before, after = prices.found[key].totals.values()
+                before, after = prices.found[key].values()
                 traffic.append((before, after))
         priced.append(difference._replace(traffic=traffic))
     return definitions_answer(priced, unchanged)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.changed_definitions import next_tags, taggable
 from kwire_cli.analysis.costs.forms import FORMS, GIVEN, TAGGED, Form, form_of
-from kwire_cli.analysis.costs.prices import Prices
+from kwire_cli.analysis.costs.prices import Prices, as_given
 from kwire_cli.answer import Answer, Column, Fact, Facts, Table
 from kwire_cli.engine.values import anomalies
 from kwire_cli.message.decoded import decode_spec
@@ -119,10 +119,10 @@ def fields_in_forms(messages: Iterable[tuple[Decoded, int]]) -> dict[Key, Field]
     for decoded, times in messages:
         prices.add(decoded, times)
     fields: dict[Key, Field] = {}
-    for comparison in prices.comparisons:
-        form = comparison.given.form
+    for totals in prices.found.values():
+        form = as_given(totals).form
         assert form  # noqa: S101 - for the type checker
-        by_path = {name: total.by_path for name, total in comparison.totals.items()}
+        by_path = {name: total.by_path for name, total in totals.items()}
         can_be_tagged = taggable(form.spec) if form.is_flexible else ()
         for path, field in fields_by_path(form.spec):
             for where, kind in ((path, field.type), (f"{path}[]", field.element_type)):
@@ -223,7 +223,7 @@ class Advising:
         for decoded, times in self._read():
             if decoded.message in layers:
                 prices.add(decoded, times)
-        return -sum(comparison.totals[""].difference for comparison in prices.comparisons)
+        return -sum(totals[""].difference for totals in prices.found.values())
 
 
 # The answer.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.forms import FLEXIBLE, INFLEXIBLE
-from kwire_cli.analysis.costs.prices import TAG_HEADER, Comparison
+from kwire_cli.analysis.costs.prices import TAG_HEADER, as_given, merged
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
 from kwire_cli.spec.evolution.layout import ranges
@@ -19,7 +19,7 @@ from kwire_cli.spec.evolution.layout import ranges
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.costs.prices import Total
+    from kwire_cli.analysis.costs.prices import Total, Totals
     from kwire_cli.answer import Block, Row
 
 
@@ -73,190 +73,171 @@ _WITHOUT_VALUE = frozenset({"count", "presence", "tag-count", TAG_HEADER})
 
 @dataclass
 class Compared:
-    """Messages in other forms: a comparison for each message and version, or for each combination of counts.
+    """Messages in other forms: totals for each message and version, or for each combination of `counts`.
 
     `about` names the messages, and `values` contains the generated values. `flexible_headers` is the number of bytes
-    that flexible headers add to inflexible headers. `skipped` counts messages without a price, by reason.
+    that flexible headers add to inflexible headers. `skipped` counts messages without a price, by reason. `counts`
+    contains the varied numbers of elements of generated values.
     """
 
     about: str
-    comparisons: Sequence[Comparison]
+    totals: Sequence[Totals]
     values: Any = None
     flexible_headers: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
+    counts: Sequence[Mapping[str, int]] = ()
 
     def answer(self, *, by_field: bool = False) -> Answer:
         """Return the cost and the losses of each form, and with `by_field` the bytes of each field."""
-        first = self.comparisons[0]
-        several = len(self.comparisons) > 1
-        whole = Comparison.of_all(self.comparisons) if several and not first.counts else first
-        blocks: list[Block] = [self._facts(whole), _forms(self.comparisons)]
-        if first.counts:
-            blocks.append(_by_counts(self.comparisons))
+        several = len(self.totals) > 1 and not self.counts
+        whole = merged(self.totals) if several else self.totals[0]
+        message = as_given(whole).message
+        version = as_given(whole).version
+        facts = [
+            Fact("message", message),
+            Fact("version", version, "id"),
+            Fact("input", self.about),
+            Fact("messages", sum(as_given(totals).messages for totals in self.totals), "count"),
+            Fact("skipped", dict(self.skipped), "map", level="warning"),
+            Fact("flexibleHeaders", self.flexible_headers, "bytes", wide=True),
+            Fact("values", self.values, "map", wide=True),
+        ]
+        blocks: list[Block] = [Facts(facts), self._forms()]
+        if self.counts:
+            blocks.append(self._by_counts())
         else:
             if several:
-                blocks += [Table("total", _FORM, _form_rows(whole)), _by_message(self.comparisons)]
+                blocks += [Table("total", _FORM, _form_rows(whole)), _by_message(self.totals)]
             blocks += [*_remarks(whole), *_flexible(whole, self.flexible_headers)]
             if by_field:
-                blocks.append(_by_field(self.comparisons))
-        version = "" if whole.version is None else f" {whole.version}"
-        return Answer(f"{whole.message or 'all messages'}{version}: bytes of the body in other forms", blocks)
+                blocks.append(_by_field(self.totals))
+        about = "all messages" if message is None else f"{message} {version}"
+        return Answer(f"{about}: bytes of the body in other forms", blocks)
 
-    def _facts(self, whole: Comparison) -> Facts:
-        return Facts(
-            [
-                Fact("message", whole.message),
-                Fact("version", whole.version, "id"),
-                Fact("input", self.about),
-                Fact("messages", sum(comparison.given.messages for comparison in self.comparisons), "count"),
-                Fact("skipped", dict(self.skipped), "map", level="warning"),
-                Fact("flexibleHeaders", self.flexible_headers, "bytes", wide=True),
-                Fact("values", self.values, "map", wide=True),
-            ]
-        )
+    @property
+    def _count_columns(self) -> list[Column]:
+        return [Column(name, "count", name) for name in self.counts[0]] if self.counts else []
 
+    def _forms(self) -> Table:
+        """Return a row for each form of each message."""
+        columns = [*self._count_columns, Column("message", wide=True), Column("givenVersion", "id", wide=True)]
+        columns += [column._replace(wide=column.wide or column.name == "messages") for column in _FORM]
+        rows: list[Row] = []
+        for number, totals in enumerate(self.totals):
+            counts = self.counts[number].values() if self.counts else ()
+            about = *counts, as_given(totals).message, as_given(totals).version
+            rows += [(*about, *row) for row in _form_rows(totals)]
+        return Table("forms", columns, rows, wide=len(self.totals) > 1)
 
-# The sizes of forms.
-
-
-def _forms(comparisons: Sequence[Comparison]) -> Table:
-    """Return a row for each form of each comparison."""
-    columns = _count_columns(comparisons)
-    columns += [Column("message", wide=True), Column("givenVersion", "id", wide=True)]
-    columns += [column._replace(wide=column.wide or column.name == "messages") for column in _FORM]
-    rows: list[Row] = []
-    for one in comparisons:
-        rows += [(*one.counts.values(), one.message, one.version, *row) for row in _form_rows(one)]
-    return Table("forms", columns, rows, wide=len(comparisons) > 1)
+    def _by_counts(self) -> Table:
+        """Return a row for each combination of counts, and a column for each form with its bytes."""
+        forms = [column._replace(absent="refused") for column in _form_columns(self.totals)]
+        rows: list[Row] = []
+        for totals, counts in zip(self.totals, self.counts, strict=True):
+            rows.append((*counts.values(), *(total and total.size for total in _written(totals, forms))))
+        return Table("byCounts", (*self._count_columns, *forms), rows)
 
 
-def _count_columns(comparisons: Sequence[Comparison]) -> list[Column]:
-    return [Column(name, "count", name) for name in comparisons[0].counts]
-
-
-def _form_rows(comparison: Comparison) -> list[Row]:
+def _form_rows(totals: Totals) -> list[Row]:
     """Return the cells of `_FORM` for each form."""
     rows: list[Row] = []
-    for total in comparison.totals.values():
-        share = round(total.difference / total.given, 6) if total.given and total.difference else None
-        numbers = (total.size, total.overhead, total.given, total.difference, share)
-        rows.append(
-            (
-                total.name,
-                total.version,
-                total.form.is_flexible if total.form else None,
-                total.messages,
-                *(numbers if total.messages else (None,) * len(numbers)),
-                total.size,
-                _remark(total, several=comparison.given.messages > 1),
-                total.cut,
-                total.refused.total(),
-            )
-        )
+    for total in totals.values():
+        flexible = total.form and total.form.is_flexible
+        numbers: Row = (None,) * 5
+        if total.messages:
+            overhead = sum(row.prefix_bytes for row in total.ledger.rows())
+            share = round(total.difference / total.given, 6) if total.given and total.difference else None
+            numbers = total.size, overhead, total.given, total.difference, share
+        remark = _remark(total, several=as_given(totals).messages > 1)
+        cells = total.name, total.version, flexible, total.messages, *numbers
+        rows.append((*cells, total.size, remark, total.cut, total.refused.total()))
     return rows
 
 
 def _remark(total: Total, *, several: bool) -> str:
-    said = []
+    remarks = []
     if total.form and total.form.case and total.messages:
         numbers = total.form.integers(total.form.case)
-        said.append(f"all {', '.join(sorted(f'{name} {number}' for name, number in numbers.items()))}")
+        remarks.append(f"all {', '.join(sorted(f'{name} {number}' for name, number in numbers.items()))}")
     if total.refused:
-        said.append(f"{counted(total.refused.total(), 'message')} refused" if several else "cannot be written")
+        remarks.append(f"{counted(total.refused.total(), 'message')} refused" if several else "cannot be written")
     if total.cut:
         fields = counted(len(total.lost), "field") if total.lost else "values"
-        said.append(f"{fields} lost" + (f" in {counted(total.cut, 'message')}" if several else ""))
+        remarks.append(f"{fields} lost" + (f" in {counted(total.cut, 'message')}" if several else ""))
     if total.filled and total.messages:
-        said.append(f"{counted(len(total.filled), 'field')} at default")
-    return ", ".join(said)
+        remarks.append(f"{counted(len(total.filled), 'field')} at default")
+    return ", ".join(remarks)
 
 
 # Tables with a column for each form.
 
 
-def _form_columns(comparisons: Sequence[Comparison]) -> list[Column]:
+def _form_columns(several: Sequence[Totals]) -> list[Column]:
     """Return a column of bytes for each form. A narrow terminal leaves out the lowest versions first."""
     names: dict[str, None] = {}
-    for comparison in comparisons:
-        names.update(dict.fromkeys(comparison.totals))
+    for totals in several:
+        names.update(dict.fromkeys(totals))
     versions = [name for name in names if name.startswith("version ")]
     keep = dict.fromkeys([*names][1:], 2) | {name: 2 + at for at, name in enumerate(reversed(versions), 1)}
     return [Column(name, "bytes", name, keep=keep.get(name, 0)) for name in names]
 
 
-def _written(comparison: Comparison, form: Column) -> Total | None:
-    """Return the messages in a form, or None if they cannot be written in it."""
-    total = comparison.totals.get(form.name)
-    return total if total and total.messages else None
+def _written(totals: Totals, forms: Sequence[Column]) -> list[Total | None]:
+    """Return the messages in each form, or None if they cannot be written in it."""
+    found = [totals.get(form.name) for form in forms]
+    return [total if total and total.messages else None for total in found]
 
 
-def _by_counts(comparisons: Sequence[Comparison]) -> Table:
-    """Return a row for each combination of counts, and a column for each form with its bytes."""
-    forms = [column._replace(absent="refused") for column in _form_columns(comparisons)]
-    rows = []
-    for one in comparisons:
-        totals = [_written(one, form) for form in forms]
-        rows.append((*one.counts.values(), *(total and total.size for total in totals)))
-    return Table("byCounts", (*_count_columns(comparisons), *forms), rows)
-
-
-def _by_message(comparisons: Sequence[Comparison]) -> Table:
+def _by_message(several: Sequence[Totals]) -> Table:
     """Return a row for each message and version that changes, and a column for each form with its difference."""
-    given, *forms = _form_columns(comparisons)
+    first, *forms = _form_columns(several)
     columns = [Column("message"), Column("version", "id"), Column("messages", "count", keep=1)]
-    columns += [Column("given", "bytes", given.name), *forms]
+    columns += [Column("given", "bytes", first.name), *forms]
     rows: list[Row] = []
-    for one in sorted(comparisons, key=lambda comparison: -comparison.given.size):
-        totals = [_written(one, form) for form in forms]
-        differences = [total and total.difference for total in totals]
+    for totals in sorted(several, key=lambda totals: -as_given(totals).size):
+        own = as_given(totals)
+        differences = [total and total.difference for total in _written(totals, forms)]
         if any(difference != 0 for difference in differences):
-            rows.append((one.message, one.version, one.given.messages, one.given.size, *differences))
+            rows.append((own.message, own.version, own.messages, own.size, *differences))
     title = "by message: bytes as given, and how many more or fewer they are in each form"
-    unchanged = len(comparisons) - len(rows)
+    unchanged = len(several) - len(rows)
     note = f"without {counted(unchanged, 'message')} that no form changes" if unchanged else ""
     return Table("byMessage", columns, rows, title, note=note)
 
 
-def _by_field(comparisons: Sequence[Comparison]) -> Table:
+def _by_field(several: Sequence[Totals]) -> Table:
     """Return the bytes of each field in each form. If there are two forms, include the difference."""
-    forms = [
-        form._replace(keep=0) for form in _form_columns(comparisons) if any(_written(one, form) for one in comparisons)
-    ]
-    columns = [Column("message", wide=len(comparisons) == 1), Column("path", "text", "field"), *forms]
-    pair = len(forms) == 2
-    if pair:
+    forms = _form_columns(several)
+    written = [any(found) for found in zip(*(_written(totals, forms) for totals in several), strict=True)]
+    forms = [form._replace(keep=0) for form, is_written in zip(forms, written, strict=True) if is_written]
+    columns = [Column("message", wide=len(several) == 1), Column("path", "text", "field"), *forms]
+
+    def row(message: str | None, path: str, by_form: Mapping[str, int]) -> Row:
+        sizes = [by_form.get(form.name) for form in forms]
+        return (message, path, *sizes, *([(sizes[1] or 0) - (sizes[0] or 0)] if len(forms) == 2 else []))
+
+    if len(forms) == 2:
         columns.append(Column("difference", "bytes"))
     rows: list[Row] = []
-    for one in comparisons:
+    for totals in several:
         sizes: dict[str, dict[str, int]] = {}
-        for form in forms:
-            total = one.totals.get(form.name)
-            for path, (_, prefix, value) in total.by_path.items() if total else ():
-                sizes.setdefault(path, {})[form.name] = prefix + value
-        rows += [_field_row(one.message, path, forms, by_form, pair=pair) for path, by_form in sizes.items()]
-    last = None
-    if len(comparisons) == 1:
-        by_form = {name: total.size for name, total in comparisons[0].totals.items()}
-        last = _field_row(None, "all", forms, by_form, pair=pair)
+        for name, total in totals.items():
+            for path, (_, prefix, value) in total.by_path.items():
+                sizes.setdefault(path, {})[name] = prefix + value
+        rows += [row(as_given(totals).message, path, by_form) for path, by_form in sizes.items()]
+    last = row(None, "all", {name: total.size for name, total in several[0].items()}) if len(several) == 1 else None
     return Table("byField", columns, rows, "bytes by field, with lengths, counts and tag headers", last)
-
-
-def _field_row(
-    message: str | None, path: str, forms: Sequence[Column], by_form: Mapping[str, int], *, pair: bool
-) -> Row:
-    sizes = [by_form.get(form.name) for form in forms]
-    return (message, path, *sizes, *([(sizes[1] or 0) - (sizes[0] or 0)] if pair else []))
 
 
 # Values that forms lose or add, and bytes by kind.
 
 
-def _remarks(whole: Comparison) -> Iterator[Table]:
+def _remarks(whole: Totals) -> Iterator[Table]:
     """Yield the values that forms can't carry, the fields that forms add, and the reasons of refusals."""
     lost: dict[Row, list[str]] = defaultdict(list)
     filled: dict[Row, list[str]] = defaultdict(list)
     refused: dict[Row, list[str]] = defaultdict(list)
-    for total in whole.totals.values():
+    for total in whole.values():
         for loss in total.lost.values():
             kafka = "drops" if loss.ignorable else "refuses"
             lost[loss.path, loss.number, example(loss.value), kafka].append(total.name)
@@ -306,10 +287,10 @@ def by_kind(total: Total) -> dict[str, tuple[int, int]]:
     return kinds
 
 
-def _flexible(whole: Comparison, headers: int) -> Iterator[Block]:
+def _flexible(whole: Totals, headers: int) -> Iterator[Block]:
     """Yield the bytes of each kind of prefix in the inflexible and the flexible form (KIP-482)."""
-    plain = whole.totals.get(INFLEXIBLE)
-    flexible = whole.totals.get(FLEXIBLE)
+    plain = whole.get(INFLEXIBLE)
+    flexible = whole.get(FLEXIBLE)
     if not plain or not flexible or plain.messages != flexible.messages or not plain.messages:
         return
     others = by_kind(flexible)

@@ -1,8 +1,8 @@
 """The price of a message's values in a form: the values are written, and the bytes are read again.
 
 `price` converts values to a form, writes them, and reads the bytes to count them by field. `Prices` does so for many
-messages: each is written in the forms of its definition and version, and equal messages are written once. The forms of
-one message and version are a `Comparison`, which contains a `Total` for each form.
+messages: each is written in the forms of its definition and version, and equal messages are written once. A `Total` is
+the sum of messages in one form.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
 from kwire_cli.structs.composites import UNKNOWN_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kwire_cli.analysis.costs.carrying import Misfit
     from kwire_cli.engine.program import Leaf
@@ -114,9 +114,14 @@ class Total:
     ledger: Ledger = field(default_factory=Ledger)
 
     @property
+    def message(self) -> str | None:
+        """Return the name of the message in the form."""
+        return self.form.spec.name if self.form else None
+
+    @property
     def version(self) -> int | None:
         """Return the version of the form."""
-        return None if self.form is None else self.form.version
+        return self.form.version if self.form else None
 
     @property
     def tried(self) -> int:
@@ -132,11 +137,6 @@ class Total:
     def difference(self) -> int:
         """Return the number of additional bytes, negative if the form saves bytes."""
         return self.size - self.given
-
-    @property
-    def overhead(self) -> int:
-        """Return the bytes outside the values of fields."""
-        return sum(row.prefix_bytes for row in self.ledger.rows())
 
     @property
     def by_path(self) -> dict[str, tuple[int, int, int]]:
@@ -161,7 +161,7 @@ class Total:
         count_misfits(self.lost, price.lost)
         count_misfits(self.filled, price.filled)
 
-    def merge(self, other: Total, message: str) -> None:
+    def merge(self, other: Total) -> None:
         """Add the messages of another kind. Paths of lost values begin with the name of the message."""
         self.messages += other.messages
         self.size += other.size
@@ -170,64 +170,54 @@ class Total:
         self.refused += other.refused
         self.ledger.merge(other.ledger)
         for misfits, others in ((self.lost, other.lost), (self.filled, other.filled)):
-            count_misfits(misfits, (one._replace(path=f"{message}.{one.path}") for one in others.values()))
+            count_misfits(misfits, (one._replace(path=f"{other.message}.{one.path}") for one in others.values()))
 
 
-@dataclass(slots=True)
-class Comparison:
-    """The messages of one name and version, or of all, in each form by its name. The first form is the original.
-
-    `counts` contains the varied numbers of elements of generated values.
-    """
-
-    message: str | None = None
-    version: int | None = None
-    totals: dict[str, Total] = field(default_factory=dict)
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-    @property
-    def given(self) -> Total:
-        """Return the messages in the original form."""
-        return next(iter(self.totals.values()))
-
-    def add(self, prices: Sequence[Price], times: int = 1) -> None:
-        """Add a message by its prices. The others are compared with the first price."""
-        for one in prices:
-            if one.form.name not in self.totals:
-                self.totals[one.form.name] = Total(one.form.name, one.form)
-            self.totals[one.form.name].add(one, prices[0], times)
-
-    @classmethod
-    def of_all(cls, comparisons: Iterable[Comparison]) -> Comparison:
-        """Add up comparisons of several kinds of messages. A form counts the messages that it has been tried on."""
-        whole = cls()
-        for comparison in comparisons:
-            for name, total in comparison.totals.items():
-                whole.totals.setdefault(name, Total(name)).merge(total, comparison.message or "")
-        return whole
+if TYPE_CHECKING:
+    Totals = dict[str, Total]
+    """Messages in each form, by the name of the form. The other forms are compared with the first one."""
 
 
-class Writer:
-    """Prices of messages in the forms that `forms_of` returns for their definition and version.
+def add_prices(totals: Totals, prices: Sequence[Price], times: int = 1) -> None:
+    """Add a message by its price in each form."""
+    for one in prices:
+        if one.form.name not in totals:
+            totals[one.form.name] = Total(one.form.name, one.form)
+        totals[one.form.name].add(one, prices[0], times)
 
-    A form named GIVEN is the original bytes. Small messages are written once, since captures repeat them.
+
+def merged(several: Iterable[Totals]) -> Totals:
+    """Add up the messages of several kinds. A form counts the messages that it has been tried on."""
+    whole: Totals = {}
+    for totals in several:
+        for name, total in totals.items():
+            whole.setdefault(name, Total(name)).merge(total)
+    return whole
+
+
+def as_given(totals: Totals) -> Total:
+    """Return the messages in the first form."""
+    return next(iter(totals.values()))
+
+
+class Prices:
+    """Messages in the forms that `forms_of` returns for their definition and version.
+
+    A form named GIVEN is the original bytes. Small messages are written once, since captures repeat them. `found` has
+    the totals of each message, by its name and the versions of its forms.
     """
 
     def __init__(self, forms_of: Callable[[MessageSpec, int], Sequence[Form]]) -> None:
+        self.found: dict[tuple[str, tuple[int, ...]], Totals] = {}
+        self.forms: dict[tuple[MessageSpec, int], tuple[Form, ...]] = {}
         self._forms_of = forms_of
-        self._forms: dict[tuple[MessageSpec, int], tuple[Form, ...]] = {}
         self._known: dict[tuple[MessageSpec, int, bytes], list[Price]] = {}
 
-    def forms(self, spec: MessageSpec, version: int) -> tuple[Form, ...]:
+    def forms_at(self, spec: MessageSpec, version: int) -> tuple[Form, ...]:
         """Return the forms of a message."""
-        if (spec, version) not in self._forms:
-            self._forms[spec, version] = tuple(self._forms_of(spec, version))
-        return self._forms[spec, version]
-
-    @property
-    def forms_of_messages(self) -> list[tuple[Form, ...]]:
-        """Return the forms of each message and version so far."""
-        return [*self._forms.values()]
+        if (spec, version) not in self.forms:
+            self.forms[spec, version] = tuple(self._forms_of(spec, version))
+        return self.forms[spec, version]
 
     def prices(self, decoded: Decoded, version: int | None = None) -> list[Price]:
         """Return the price of a message in each form of its own version, or of another version."""
@@ -237,7 +227,7 @@ class Writer:
         if found is None:
             found = [
                 Price(form, decoded.raw) if form.name == GIVEN else price(form, decoded.value)
-                for form in self.forms(*key[:2])
+                for form in self.forms_at(*key[:2])
             ]
             if len(data) <= LARGEST_KEPT:
                 if len(self._known) >= MOST_KEPT:
@@ -245,41 +235,23 @@ class Writer:
                 self._known[key] = found
         return found
 
-
-class Prices:
-    """Messages in the forms that `forms_of` returns for their definition and version, with a comparison for each.
-
-    The other forms are compared with the first form. Messages without forms are not counted.
-    """
-
-    def __init__(self, forms_of: Callable[[MessageSpec, int], Sequence[Form]]) -> None:
-        self.found: dict[tuple[str, tuple[int, ...]], Comparison] = {}
-        self._writer = Writer(forms_of)
-
-    @property
-    def comparisons(self) -> list[Comparison]:
-        """Return the comparisons in the order of their first messages."""
-        return [*self.found.values()]
-
     def add(self, decoded: Decoded, times: int = 1) -> bool:
         """Add a message that was decoded completely by the layout of its version. Return False if it has no forms."""
-        forms = self._writer.forms(decoded.spec, decoded.version)
+        forms = self.forms_at(decoded.spec, decoded.version)
         if forms:
-            group = forms[0].spec.name, tuple(form.version for form in forms)
-            if group not in self.found:
-                self.found[group] = Comparison(group[0], forms[0].version)
-            self.found[group].add(self._writer.prices(decoded), times)
+            key = forms[0].spec.name, tuple(form.version for form in forms)
+            add_prices(self.found.setdefault(key, {}), self.prices(decoded), times)
         return bool(forms)
 
 
-def compare_values(forms: Sequence[Form], value: Any, counts: Mapping[str, int] | None = None) -> Comparison:
+def compare_values(forms: Sequence[Form], value: Any) -> Totals:
     """Return values in each form. Raise EncodeError if they cannot be written in the first form."""
     prices = [price(form, value) for form in forms]
     if prices[0].refusal:
         raise EncodeError(prices[0].refusal)
-    comparison = Comparison(forms[0].spec.name, forms[0].version, counts=counts or {})
-    comparison.add(prices)
-    return comparison
+    totals: Totals = {}
+    add_prices(totals, prices)
+    return totals
 
 
 def header_difference(catalog: Catalog, spec: MessageSpec) -> int:

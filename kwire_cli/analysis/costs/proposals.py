@@ -18,7 +18,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.definition_changes import AS_IS, ChangedDefinition, renamed_fields
-from kwire_cli.analysis.costs.prices import Writer
+from kwire_cli.analysis.costs.prices import Prices
 from kwire_cli.analysis.costs.proposal_effects import effects
 from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
 from kwire_cli.message.encode import header_spec, header_version
@@ -112,7 +112,7 @@ class Pricing:
         self._overlays: list[Overlay] = []
         self._changes: dict[str, ChangedDefinition] = {}
         self._carriers: Counter[tuple[str, str]] = Counter()
-        self._writers: dict[tuple[Assumption, ...], Writer] = {}
+        self._writers: dict[tuple[Assumption, ...], Prices] = {}
         names: list[str] = []
         for proposal in proposals:
             if isinstance(proposal, Overlay) or "messages" in parse(read_text(proposal), proposal).value:
@@ -150,7 +150,7 @@ class Pricing:
     @property
     def effects(self) -> Iterator[str]:
         """The effects of each form on programs that do not know the proposal, as sentences."""
-        return effects([forms for forms in self._writer().forms_of_messages if len(forms) > 1])
+        return effects([forms for forms in self._writer().forms.values() if len(forms) > 1])
 
     def _new_fields(self, spec: MessageSpec) -> dict[str, FieldSpec]:
         """Return the new fields of a message or header by the paths of assumptions."""
@@ -166,12 +166,12 @@ class Pricing:
         header = frame.header
         if body is None or header is None or frame.api_key is None or frame.api_version is None:
             return None
-        forms = self._writer().forms(body.spec, body.version)
+        forms = self._writer().forms_at(body.spec, body.version)
         version = header.version
         if forms[0].version != body.version:
             version = header_version(self._catalog, frame.kind, frame.api_key, forms[0].version)
         parts = [(header_spec(self._catalog, frame.kind), version, header), (body.spec, body.version, body)]
-        changed = [written for spec, number, _ in parts if len(written := self._writer().forms(spec, number)) > 1]
+        changed = [written for spec, number, _ in parts if len(written := self._writer().forms_at(spec, number)) > 1]
         if not changed:
             self.others += 1
             return None
@@ -197,10 +197,10 @@ class Pricing:
         number = self._carriers[one.path, message]
         return int(number * one.share) > int((number - 1) * one.share)
 
-    def _writer(self, assumed: tuple[Assumption, ...] = ()) -> Writer:
+    def _writer(self, assumed: tuple[Assumption, ...] = ()) -> Prices:
         """Return the writer of headers and bodies in their current form, and in proposed forms with assumed values."""
         if assumed not in self._writers:
-            self._writers[assumed] = Writer(partial(self._forms, assumed))
+            self._writers[assumed] = Prices(partial(self._forms, assumed))
         return self._writers[assumed]
 
     def _forms(self, assumed: tuple[Assumption, ...], spec: MessageSpec, version: int) -> list[Form]:
@@ -220,7 +220,7 @@ class Pricing:
         for assumed in (some, (), filled):
             if assumed not in sizes:
                 sizes[assumed] = [_size(price) for price in self._writer(assumed).prices(decoded, version)]
-        names = [form.name for form in self._writer().forms(spec, version)]
+        names = [form.name for form in self._writer().forms_at(spec, version)]
         return dict(zip(names, zip(sizes[some], sizes[()], sizes[filled], strict=True), strict=True))
 
 

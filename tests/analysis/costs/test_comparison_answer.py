@@ -5,7 +5,7 @@ from kit.messages import definition
 
 from kwire_cli.analysis.costs.comparison_answer import SHOWN, Compared, example, names_text
 from kwire_cli.analysis.costs.forms import FLEXIBLE, INFLEXIBLE, Choice, Form, forms_of
-from kwire_cli.analysis.costs.prices import Comparison, price
+from kwire_cli.analysis.costs.prices import add_prices, price
 from kwire_cli.answer import MOST_ROWS
 from kwire_cli.view.answers import answer_document
 from kwire_cli.view.terminal import answer_text
@@ -33,13 +33,13 @@ def test_an_example_is_short_and_moves_no_cursor(value):
 
 
 def compared(spec, value, choice):
-    comparison = Comparison(spec.name, 1)
-    comparison.add([price(form, value) for form in (Form("as given", spec, 1), *forms_of(spec, 1, choice))])
-    return comparison
+    totals = {}
+    add_prices(totals, [price(form, value) for form in (Form("as given", spec, 1), *forms_of(spec, 1, choice))])
+    return totals
 
 
-def tables_of(comparison, **how):
-    return answer_document(Compared("remark", [comparison]).answer(**how))["tables"]
+def tables_of(totals, **how):
+    return answer_document(Compared("remark", [totals]).answer(**how))["tables"]
 
 
 def test_the_answer_says_what_is_lost_filled_and_refused():
@@ -67,7 +67,7 @@ def test_the_answer_says_what_is_lost_filled_and_refused():
 def test_the_differences_of_kinds_add_up_to_that_of_all():
     spec = definition({"name": "A", "type": "[]string"}, {"name": "B", "type": "bytes"})
     comparison = compared(spec, {"a": ["x", "y"], "b": "AAAA"}, Choice(names=(INFLEXIBLE, FLEXIBLE)))
-    sums = comparison.totals
+    sums = comparison
     difference = sum(row["difference"] for row in tables_of(comparison)["flexible"])
     assert difference == sums[FLEXIBLE].size - sums[INFLEXIBLE].size
     assert "flexible" not in tables_of(compared(spec, {"a": [], "b": ""}, Choice()))
@@ -77,7 +77,7 @@ def test_bytes_by_field_add_up_to_each_form():
     spec = definition({"name": "A", "type": "[]string"}, {"name": "B", "type": "bytes"})
     comparison = compared(spec, {"a": ["x", "y"], "b": "AAAA"}, Choice(names=(INFLEXIBLE, FLEXIBLE)))
     rows = tables_of(comparison, by_field=True)["byField"]
-    for name, total in comparison.totals.items():
+    for name, total in comparison.items():
         assert sum(row[name] or 0 for row in rows) == total.size
 
 

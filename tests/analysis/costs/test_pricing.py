@@ -22,7 +22,7 @@ from kwire_cli.analysis.costs.forms import (
     written_form,
 )
 from kwire_cli.analysis.costs.generated import counts_for, generate
-from kwire_cli.analysis.costs.prices import Comparison, Price, Prices, price
+from kwire_cli.analysis.costs.prices import Price, Prices, add_prices, as_given, merged, price
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.facts.costs.ledger import Ledger
 from kwire_cli.message.decoded import decode
@@ -52,7 +52,7 @@ def test_the_parts_of_every_form_are_its_bytes(row):
     decoded = decode(row.catalog, row.body, row.message, row.version)
     given = Prices(lambda spec, version: [Form("as given", spec, version)])
     given.add(decoded)
-    assert given.comparisons[0].given.size == len(row.body)
+    assert [total.size for totals in given.found.values() for total in totals.values()] == [len(row.body)]
     for name, found in prices(decoded.spec, row.version, decoded.value).items():
         if found.refusal:  # random values: an unknown tag that some version knows, a null in another place
             continue
@@ -80,10 +80,10 @@ def test_the_own_way_is_the_size_as_given_and_kinds_explain_the_other(row):
     found = prices(decoded.spec, row.version, decoded.value)
     own, other = (FLEXIBLE, INFLEXIBLE) if row.version in decoded.spec.flexible_versions else (INFLEXIBLE, FLEXIBLE)
     assert found[own].size == len(row.body)
-    comparison = Comparison(row.message, row.version)
-    comparison.add([Price(Form("as given", decoded.spec, row.version), decoded.raw), *found.values()])
+    totals = {}
+    add_prices(totals, [Price(Form("as given", decoded.spec, row.version), decoded.raw), *found.values()])
     for name in (own, other):
-        assert sum(size for _, size in by_kind(comparison.totals[name]).values()) == (found[name].size or 0)
+        assert sum(size for _, size in by_kind(totals[name]).values()) == (found[name].size or 0)
 
 
 def test_every_version_of_every_message_is_written_from_the_values_of_its_highest():
@@ -256,14 +256,14 @@ def test_best_and_worst_case_are_the_fewest_and_most_bytes_of_every_integer():
 def test_sums_compare_like_with_like():
     spec = encoded(definition({"name": "A", "type": "int32"}), "packed16")
     plain = definition({"name": "A", "type": "int32"})
-    comparison = Comparison("Test", 0)
+    totals = {}
     for number in (1, 2, 70_000):
         value = {"a": number}
-        comparison.add([price(Form("as given", plain, 0), value), price(Form("packed16", spec, 0), value)])
-    found = comparison.totals["packed16"]
+        add_prices(totals, [price(Form("as given", plain, 0), value), price(Form("packed16", spec, 0), value)])
+    found = totals["packed16"]
     assert (found.messages, found.size, found.given, found.difference, found.refused.total()) == (2, 2, 8, -6, 1)
-    total = Comparison.of_all([comparison, comparison])
-    assert (total.given.size, total.totals["packed16"].difference, total.totals["packed16"].refused.total()) == (
+    whole = merged([totals, totals])
+    assert (as_given(whole).size, whole["packed16"].difference, whole["packed16"].refused.total()) == (
         24,
         -12,
         2,
