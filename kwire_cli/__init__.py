@@ -13,7 +13,7 @@ from kwire_cli.errors import DecodeError, EncodeError, InputError, KwireError, S
 from kwire_cli.spec.kafka import VERSION
 
 if TYPE_CHECKING:
-    from kwire_cli.analysis.costs.library import overhead
+    from kwire_cli.analysis.costs.library import compare, overhead
     from kwire_cli.analysis.library import ask, clients, diagnose, groups, sequence, stats, summary, transactions
     from kwire_cli.analysis.opening import open  # noqa: A004 - the library's word for it
     from kwire_cli.analysis.tables import tables
@@ -35,6 +35,7 @@ __all__ = [
     "catalog",
     "clients",
     "columns",
+    "compare",
     "decode",
     "diagnose",
     "encode",
@@ -59,6 +60,7 @@ _MODULES = {
     "catalog": "spec.catalog",
     "clients": "analysis.library",
     "columns": "message.library",
+    "compare": "analysis.costs.library",
     "decode": "message.library",
     "diagnose": "analysis.library",
     "encode": "message.library",

@@ -26,6 +26,7 @@ for each in (kwire.summary, kwire.stats, kwire.clients, kwire.transactions, kwir
     assert_type(each("a", port=9092, tls_keylog=["keys"], kafka="3.9"), Answer)
 assert_type(kwire.groups("a", names=["b"]), Answer)
 assert_type(kwire.overhead("a", by=["api"]), Answer)
+assert_type(kwire.compare("a", forms=["packed"], assume=["zone=a"]), Answer)
 assert_type(kwire.verify("a", deep=True), Answer)
 assert_type(answer, Answer)
 assert_type(answer["findings"], Table)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.costs.prices import body_of, skip_reason
 from kwire_cli.message.frames import Frame
 from kwire_cli.records.batch import Batch, has_payloads, payload_of
 from kwire_cli.source.kafka.captured import Captured
@@ -33,7 +34,7 @@ def whole_messages(
     """
     for opened in inputs:
         for decoded in bodies(opened, choice):
-            if (reason := _skip_reason(decoded)) or not decoded:
+            if (reason := skip_reason(decoded)) or not decoded:
                 skipped[reason] += 1
             else:
                 yield opened.label, decoded
@@ -48,11 +49,7 @@ def subjects(opened: Opened, choice: Choice) -> Iterator[Any]:
 def bodies(opened: Opened, choice: Choice) -> Iterator[Decoded | None]:
     """Yield the bodies of an input, or None for a line or frame that is not a known request or response."""
     for subject in subjects(opened, choice):
-        frame = subject.frame if isinstance(subject, Captured) else subject
-        if isinstance(frame, Frame):
-            yield None if frame.guess else frame.body
-        else:
-            yield frame
+        yield body_of(subject)
 
 
 def headers(opened: Opened, choice: Choice) -> Iterator[Decoded | None]:
@@ -74,13 +71,3 @@ def payloads(opened: LogInput) -> Iterator[Body]:
                     parts = payload.record.key, payload.record.value
                     yield from (part.body for part in parts if part and part.body)
     opened.caller.done()
-
-
-def _skip_reason(decoded: Decoded | None) -> str:
-    """Return the reason why a message cannot be compared, or an empty string."""
-    if not decoded:
-        return "not known as a request or response"
-    if not decoded.exact:
-        return "not decoded completely by their own version"
-    lossy = any(anomaly.code == "INVALID_UTF8" for anomaly in decoded.anomalies)
-    return "with text that is not UTF-8" if lossy else ""

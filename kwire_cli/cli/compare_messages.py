@@ -20,21 +20,19 @@ import click
 from kwire_cli.analysis.costs.changed_definitions import check_fields
 from kwire_cli.analysis.costs.comparison_answer import Compared
 from kwire_cli.analysis.costs.forms import (
-    ALL_TAGGED,
     FLEXIBLE,
     FORMS,
     GIVEN,
-    HIGHEST,
     INFLEXIBLE,
-    LOWEST,
     Choice,
     Form,
     concerns,
     forms_of,
     highest,
+    usual_choice,
 )
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
-from kwire_cli.analysis.costs.prices import Prices, as_given, compare_values, header_difference
+from kwire_cli.analysis.costs.prices import Prices, as_given, compare_values, flexible_headers
 from kwire_cli.cli.capture_inputs import Choice as LineChoice
 from kwire_cli.cli.compare_inputs import whole_messages
 from kwire_cli.cli.completers import (
@@ -73,9 +71,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
-EDGES = (LOWEST, HIGHEST)
-TELLING = (INFLEXIBLE, FLEXIBLE, ALL_TAGGED, "packed", "upacked")
-"""The forms that are compared by default."""
 MESSAGE_OPTIONS = (
     *("versions", "flexible", "forms", "encodings", "field_paths", "overlays", "cases", "by_field"),
     *("values", "brokers", "topics", "partitions", "replicas", "counts"),
@@ -197,10 +192,7 @@ def values_compared(environment: Environment, options: MessageForms, sources: tu
 def _answer(environment: Environment, options: MessageForms, result: Compared) -> Answer:
     for reason, number in result.skipped.items():
         environment.note(f"kwire: skipped: {number} {reason}")
-    if FLEXIBLE in result.totals[0]:
-        for first in map(as_given, result.totals):
-            if first.form:
-                result.flexible_headers += first.messages * header_difference(options.catalog, first.form.spec)
+    result.flexible_headers = flexible_headers(options.catalog, result.totals)
     return result.answer(by_field=options.by_field)
 
 
@@ -218,8 +210,7 @@ def _select_forms(
     if not several:
         check_fields([spec], options.paths)
     if not options.chooses:
-        others = () if several else tuple(other for other in spec.valid_versions.each() if other != version)
-        return Choice(others, (*(EDGES if several else ()), *TELLING), cases=options.cases)
+        return usual_choice(None if several else spec, version, cases=options.cases)
     overlays = tuple((Path(name).stem, load_overlay(name)) for name in options.overlays)
     for name, overlay in overlays:
         if not several and not concerns(overlay, spec):

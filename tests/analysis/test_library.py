@@ -69,3 +69,47 @@ def test_what_cannot_be_asked_is_said(question, path, text):
 def test_a_dimension_that_is_none_is_said():
     with pytest.raises(kwire.InputError, match="'colour' is no dimension; dimensions are api, message, "):
         kwire.overhead(CAPTURE, by=["colour"])
+
+
+ZONE = str(ROOT / "samples/definitions/proposed/client-zone.json")
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        (("--flexible", "--by-field"), {"forms": ["inflexible", "flexible"], "by_field": True}),
+        (("--encoding", "packed", "--paths", "maxBytes"), {"forms": ["packed"], "fields": ["maxBytes"]}),
+        (("--overlay", "metadata-upacked", "--versions", "9"), {"overlays": ["metadata-upacked"], "versions": [9]}),
+        (("--proposal", ZONE, "--assume", "clientZone=a"), {"proposals": [ZONE], "assume": ["clientZone=a"]}),
+        ((), {}),
+    ],
+)
+def test_compare_is_that_of_the_command(words, arguments):
+    only = "frame < 60"
+    printed = json.loads(run("compare", CAPTURE, "--filter", only, *words, "--format", "json").out)
+    found = answer_document(kwire.compare(CAPTURE, filter=only, **arguments))
+    assert json.loads(json.dumps(found)) == printed
+
+
+def test_values_are_compared():
+    values = {"groupId": "orders", "generationId": 7, "memberId": "c", "groupInstanceId": None}
+    rows = kwire.compare(message="HeartbeatRequest", version=4, values=values, forms=["packed"])["forms"].to_dicts()
+    assert [(row["form"], row["size"]) for row in rows] == [("as given", 15), ("packed", 12)]
+
+
+@pytest.mark.parametrize(
+    ("captures", "arguments", "text"),
+    [
+        ((), {}, "give captures, or a message and its values"),
+        ((CAPTURE,), {"forms": ["pakced"]}, "unknown form 'pakced'; did you mean packed"),
+        ((CAPTURE,), {"forms": ["packed"], "fields": ["maxBites"]}, "did you mean maxBytes"),
+        ((CAPTURE,), {"proposals": [ZONE], "assume": ["zone=a"]}, "no new field has this path"),
+        ((CAPTURE,), {"proposals": [ZONE], "filter": "api == Heartbeat"}, "no message is changed"),
+        ((CAPTURE,), {"filter": "frame > 9000"}, "there is no message to price"),
+        ((ROOT / "samples/segments/orders-zstd-0",), {}, "compare takes captures"),
+        ((), {"message": "HeartbeatRequest", "version": 99, "values": {}}, "99"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(captures, arguments, text):
+    with pytest.raises(kwire.InputError, match=text):
+        kwire.compare(*captures, **arguments)

@@ -185,6 +185,14 @@ class Choice:
     cases: bool = False
 
 
+def usual_choice(spec: MessageSpec | None, version: int, *, cases: bool = False) -> Choice:
+    """Return the most informative forms of a message, or of several messages if `spec` is None."""
+    names = INFLEXIBLE, FLEXIBLE, ALL_TAGGED, "packed", "upacked"
+    if spec is None:
+        return Choice((), (LOWEST, HIGHEST, *names), cases=cases)
+    return Choice(tuple(other for other in spec.valid_versions.each() if other != version), names, cases=cases)
+
+
 def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
     """Return the chosen forms for a message at a version, without versions that the message lacks."""
     forms = [Form(f"version {other}", spec, other) for other in choice.versions if other in spec.valid_versions]

@@ -1,25 +1,40 @@
-"""The library's function for the bytes of captures: `kwire_cli.overhead`."""
+"""The library's functions for the bytes of captures and logs: `kwire_cli.overhead` and `kwire_cli.compare`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from kwire_cli.analysis.costs.changed_definitions import check_fields
+from kwire_cli.analysis.costs.comparison_answer import Compared
+from kwire_cli.analysis.costs.forms import FORMS, GIVEN, Choice, Form, forms_of, highest, usual_choice
 from kwire_cli.analysis.costs.overhead import Overhead
+from kwire_cli.analysis.costs.prices import Prices, as_given, body_of, compare_values, flexible_headers, skip_reason
+from kwire_cli.analysis.costs.proposal_answer import ProposalPrices
+from kwire_cli.analysis.costs.proposals import Assumption, Pricing
+from kwire_cli.analysis.opening import open as open_inputs_of
 from kwire_cli.analysis.subjects import add_all
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.facts.costs.columns import DIMENSIONS, owners_of
 from kwire_cli.facts.costs.counting import Costs
+from kwire_cli.message.redaction import Redaction
+from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
+from kwire_cli.spec.model import check_version
+from kwire_cli.spec.overlay import load_overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.analysis.library import Input
     from kwire_cli.answer import Answer
     from kwire_cli.spec.catalog import Paths
+    from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.overlay import Overlay
 
 
 def overhead(
@@ -42,3 +57,97 @@ def overhead(
     how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog))
     add_all(open_inputs([str(path) for path in captures], how, takes={Kind.CAPTURE}), fold)
     return fold.answer().read()
+
+
+def compare(
+    *captures: Input,
+    versions: Sequence[int] = (),
+    forms: Sequence[str] = (),
+    fields: Sequence[str] = (),
+    overlays: Sequence[Input] = (),
+    by_field: bool = False,
+    proposals: Sequence[str | Overlay] = (),
+    assume: Sequence[str] = (),
+    message: str | None = None,
+    version: int | None = None,
+    values: Any = None,
+    filter: str | None = None,  # noqa: A002 - the name of the command's option
+    port: int | None = None,
+    tls_keylog: Sequence[str] = (),
+    specs: Paths | None = None,
+    kafka: str | None = None,
+) -> Answer:
+    """Return the size of messages in other forms, or under proposals, like `kwire compare`.
+
+    Args:
+        captures: Paths of captures, counted together.
+        versions: Versions to compare with.
+        forms: Names as for --form and --encoding, such as "flexible" and "upacked".
+        fields: Integer fields, to which encodings are limited.
+        overlays: Names or files of overlays to compare with. Without any of these, the most informative forms are.
+        by_field: Whether the Answer has the bytes of each field.
+        proposals: Files of proposed definitions and overlays, which are priced in place of other forms.
+        assume: Values of new fields, as for --assume.
+        message: The name of the message of `values`.
+        version: The version of `values`. None is the highest.
+        values: The values of one message in JSON form, in place of captures.
+        filter: The frames that are wanted, in the language of --filter.
+        port: The broker's port in captures; None if the bytes are to show it.
+        tls_keylog: Paths of key logs, for TLS in captures.
+        specs: Definitions in addition to the bundled ones.
+        kafka: The release whose definitions are used.
+
+    Raises:
+        InputError: An input, a name or a proposal cannot be used, or no message can be compared.
+
+    """
+    definitions = catalog(specs, kafka)
+    if unknown := [name for name in forms if name not in FORMS]:
+        raise InputError(f"unknown form {unknown[0]!r}{did_you_mean(close_to(unknown[0], FORMS))}")
+    loaded = tuple((Path(name).stem, load_overlay(name)) for name in overlays)
+    choice = Choice(tuple(versions), tuple(forms), tuple(fields), loaded)
+
+    def forms_at(spec: MessageSpec, number: int) -> list[Form]:
+        chosen = choice if versions or forms or loaded else usual_choice(None if captures else spec, number)
+        return [Form(GIVEN, spec, number), *forms_of(spec, number, chosen)]
+
+    if not captures:
+        if message is None:
+            raise InputError("give captures, or a message and its values")
+        spec = definitions.message(message)
+        check_version(spec, version)
+        check_fields([spec], fields)
+        at = forms_at(spec, highest(spec) if version is None else version)
+        return Compared(f"values of {spec.name}", [compare_values(at, values)]).answer(by_field=by_field).read()
+    lines = _lines(captures, filter, port, tls_keylog, specs, kafka)
+    if proposals:
+        pricing = Pricing(definitions, proposals, [Assumption.parse(text) for text in assume])
+        priced = ProposalPrices(Redaction(definitions), pricing)
+        for line in lines:
+            priced.add(line)
+        if not priced.priced:
+            raise InputError("no message is changed by the proposals")
+        return priced.answer().read()
+    prices = Prices(forms_at)
+    skipped: Counter[str] = Counter()
+    for line in lines:
+        body = body_of(line)
+        if (reason := skip_reason(body)) or body is None:
+            skipped[reason] += 1
+        else:
+            prices.add(body)
+    if not prices.found:
+        raise InputError("there is no message to price")
+    check_fields(list({spec.name: spec for spec, _ in prices.forms}.values()), fields)
+    totals = [*prices.found.values()]
+    about = f"{sum(as_given(one).messages for one in totals)} messages of {', '.join(map(str, captures))}"
+    headers = flexible_headers(definitions, totals)
+    return Compared(about, totals, flexible_headers=headers, skipped=skipped).answer(by_field=by_field).read()
+
+
+def _lines(captures: Sequence[Input], text: str | None, *ways: Any) -> Iterator[Captured]:
+    port, key_logs, specs, kafka = ways
+    for subject in open_inputs_of(*captures, filter=text, port=port, tls_keylog=key_logs, specs=specs, kafka=kafka):
+        if not isinstance(subject.source, Captured):
+            raise InputError("compare takes captures")
+        yield subject.source

@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.carrying import carried, count_misfits
-from kwire_cli.analysis.costs.forms import GIVEN, Form, written_form
+from kwire_cli.analysis.costs.forms import FLEXIBLE, GIVEN, Form, written_form
 from kwire_cli.errors import EncodeError
 from kwire_cli.facts.costs.ledger import Ledger
 from kwire_cli.message.encode import header_spec, header_version
+from kwire_cli.message.frames import Frame
 from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
+from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.structs.composites import UNKNOWN_KEY
 
 if TYPE_CHECKING:
@@ -91,6 +93,24 @@ def _without_secret(spec: MessageSpec, loss: Misfit) -> Misfit:
         return loss
     secret = has_secret(spec, loss.path) or loss.path.endswith(UNKNOWN_KEY)
     return loss._replace(value=redacted_value(spec, loss.path, loss.value)) if secret else loss
+
+
+def body_of(subject: Captured | Frame | Decoded) -> Decoded | None:
+    """Return the body of a line, of a frame, or itself. Return None if it is not known as a request or response."""
+    frame = subject.frame if isinstance(subject, Captured) else subject
+    if isinstance(frame, Frame):
+        return None if frame.guess else frame.body
+    return frame
+
+
+def skip_reason(decoded: Decoded | None) -> str:
+    """Return the reason why a message cannot be written in other forms, or an empty string."""
+    if not decoded:
+        return "not known as a request or response"
+    if not decoded.exact:
+        return "not decoded completely by their own version"
+    lossy = any(anomaly.code == "INVALID_UTF8" for anomaly in decoded.anomalies)
+    return "with text that is not UTF-8" if lossy else ""
 
 
 @dataclass(slots=True)
@@ -252,6 +272,19 @@ def compare_values(forms: Sequence[Form], value: Any) -> Totals:
     totals: Totals = {}
     add_prices(totals, prices)
     return totals
+
+
+def flexible_headers(catalog: Catalog, several: Iterable[Totals]) -> int:
+    """Return the number of bytes that flexible versions add to the headers of messages.
+
+    Return 0 if the messages are not written in a flexible form.
+    """
+    total = 0
+    for totals in several:
+        first = as_given(totals)
+        if FLEXIBLE in totals and first.form:
+            total += first.messages * header_difference(catalog, first.form.spec)
+    return total
 
 
 def header_difference(catalog: Catalog, spec: MessageSpec) -> int:
