@@ -10,7 +10,7 @@ SECTIONS = {
     "On the wire": ["captures", "filter", "output", "wireshark"],
     "On disk": ["dump", "schemas", "tables", "lake"],
     "Understand a message": ["explain", "model", "specs"],
-    "Costs and changes": ["costs", "diff", "changes"],
+    "Costs and changes": ["costs", "proposals", "diff", "changes"],
     "Share": ["secrets"],
     "From Python": ["library"],
     "Source documents": ["kip482", "kafka9927", "kip82", "kip98"],

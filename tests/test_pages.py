@@ -24,6 +24,7 @@ SEEN = [
     "dump",
     slow("input"),
     slow("lake"),
+    "proposals",
     "secrets",
     "specs",
     slow("tables"),

@@ -23,7 +23,7 @@ def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     hold_page(DOCS / f"{page}.md", updating)
 
 
-@pytest.mark.parametrize(("command", "pages"), [("compare", "costs kafka9927"), ("dump", "dump")])
+@pytest.mark.parametrize(("command", "pages"), [("compare", "costs kafka9927 proposals"), ("dump", "dump")])
 def test_every_option_is_on_the_page(command, pages):
     text = "".join((DOCS / f"{page}.md").read_text("utf-8") for page in pages.split())
     parameters = cli.get_command(click.Context(cli), command).params

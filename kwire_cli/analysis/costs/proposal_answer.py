@@ -34,7 +34,7 @@ FORMS = (
     Column("p50", "count", digits=0),
     Column("p99", "count", digits=0),
     Column("largest", "bytes"),
-    Column("perSecond", "count", "a second", digits=1),
+    Column("perSecond", "count", "a second", digits=1, keep=1),
     Column("perDay", "count", "a day", digits=0),
 )
 """Bytes of whole frames. `difference` is relative to the current form, and `share` is its share in the current size."""
