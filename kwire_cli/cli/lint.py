@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import click
 
-from kwire_cli.analysis.costs.definition_advice import advise, definition_advice
 from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
@@ -22,6 +21,7 @@ from kwire_cli.cli.findings import format_option, write_findings
 from kwire_cli.cli.options import Report
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted
+from kwire_cli.spec.conventions import advise, definition_advice
 from kwire_cli.spec.evolution.sources import definition_texts
 from kwire_cli.spec.files import json_files
 from kwire_cli.spec.rules import BOOKS, DEFAULT_BOOK, check_folder, check_many

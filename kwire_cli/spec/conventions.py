@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from kwire_cli.spec.files import Report, Spot
+from kwire_cli.errors import SpecError
+from kwire_cli.spec.files import Report, Spot, json_files, read_text
+from kwire_cli.spec.rules import FATAL, LOADING, examine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    import os
+    from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.spec.files import Finding
     from kwire_cli.spec.model import FieldSpec
@@ -179,15 +182,33 @@ CONVENTIONS: dict[str, Callable[[Definition], Judged]] = {
 """Conventions by rule id."""
 
 
-def conventions(definition: Definition) -> list[Finding]:
+def definition_advice(paths: Sequence[str | os.PathLike[str]]) -> list[Finding]:
+    """Return advice on files and on the *.json files of folders, in the order of each text.
+
+    Files without a usable meaning are left out.
+    """
+    findings = []
+    for path in json_files(paths):
+        try:
+            findings += advise(read_text(path), str(path))
+        except SpecError:
+            continue  # the rules report this
+    return findings
+
+
+def advise(text: str, file: str | None = None) -> list[Finding]:
     """Return advice for each place where a definition does not keep a convention."""
+    definition, findings = examine(text, file, LOADING)
+    if definition is None or any(finding.rule in FATAL for finding in findings):
+        return []
     of = definition.json.report
     report = Report(of.file, of.text, of.base)
     for rule, judge in CONVENTIONS.items():
         for spot, wrong in judge(definition):
             if wrong:
                 report.add(rule, wrong, spot)
-    return [finding._replace(severity="advice") for finding in report.findings]
+    advice = [finding._replace(severity="advice") for finding in report.findings]
+    return sorted(advice, key=lambda finding: (finding.line or 0, finding.column or 0, finding.rule))
 
 
 def _words(name: str) -> list[str]:

@@ -225,9 +225,6 @@ ADVICE: dict[str, str] = {
     "ENTITY_TYPE_MISSING": "A broker, topic, group, transaction or producer in a request or "
     "response has no entityType.",
     "THROTTLE_TIME_MISSING": "A response has no ThrottleTimeMs.",
-    # Tags
-    "TAG_CHEAPER_AS_FIELD": "A tagged field whose tag and size are larger than an ordinary field's default: it pays "
-    "only if it is mostly left out.",
 }
 """Advice that no rule book contains, shown with `kwire lint --advice`."""
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, strategies as st
 from kit.commands import examples
 
-from kwire_cli.analysis.costs.definition_advice import advise
 from kwire_cli.errors import SpecError
+from kwire_cli.spec.conventions import advise
 from kwire_cli.spec.files import read_bundled
 from kwire_cli.spec.grammars import KIP482_DRAFT, KWIRE
 from kwire_cli.spec.model import default_value
