@@ -6,14 +6,13 @@ Both are counted by path, so that a price can report the loss.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field as dataclass_field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.extremes import extreme
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.errors import EncodeError
 from kwire_cli.message.decoded import LOSSLESS_KEY
-from kwire_cli.spec.model import default_value, fields_by_path
+from kwire_cli.spec.model import default_value
 from kwire_cli.spec.reading import ENCODABLE_TYPES, element_encoding_at, encoding_at
 from kwire_cli.structs.composites import SIZE_SUFFIX, UNKNOWN_KEY
 
@@ -59,12 +58,11 @@ def carried(form: Form, value: Any) -> Carried:
     Keys that no version of the definition has are kept, and so are values that should be an object or list and are
     not. The writer reports both as errors.
     """
-    own, foreign = _values_of_source(form, value)
+    walk = _Walk(form)
+    own = walk.renamed(value, "") if form.source else value
     for steps, new in form.assumed.items():
         own = with_value(own, steps, new)
-    walk = _Walk(form)
-    body = walk.struct(form.spec.fields, own, "")
-    return Carried(body, (*foreign, *walk.lost.values()), tuple(walk.filled.values()))
+    return Carried(walk.struct(form.spec.fields, own, ""), tuple(walk.lost.values()), tuple(walk.filled.values()))
 
 
 def with_value(value: Any, steps: Sequence[str], new: Any) -> Any:
@@ -77,31 +75,6 @@ def with_value(value: Any, steps: Sequence[str], new: Any) -> Any:
     if len(steps) == 1:
         return {**value, name: new}
     return {**value, name: with_value(value[name], steps[1:], new)} if name in value else value
-
-
-def _values_of_source(form: Form, value: Any) -> tuple[Any, tuple[Misfit, ...]]:
-    """Return the values of another definition under the field names of the form, and the values without a field."""
-    if form.source is None:
-        return value, ()
-    foreign = {path for path, _ in fields_by_path(form.source)} - {path for path, _ in fields_by_path(form.spec)}
-    foreign -= form.names.keys()
-    lost: dict[str, Misfit] = {}
-
-    def renamed(value: Any, path: str) -> Any:
-        if isinstance(value, list):
-            return [renamed(item, f"{path}[]") for item in value]
-        if not isinstance(value, dict):
-            return value
-        out = {}
-        for key, part in value.items():
-            where = f"{path}.{key}" if path else key
-            if where in foreign:
-                count_misfits(lost, [Misfit(where, 1, part)])
-            else:
-                out[form.names.get(where, key)] = renamed(part, where)
-        return out
-
-    return renamed(value, ""), tuple(lost.values())
 
 
 def with_defaults(spec: MessageSpec, value: Any, version: int) -> Any:
@@ -120,11 +93,28 @@ def with_defaults(spec: MessageSpec, value: Any, version: int) -> Any:
     return fit.value
 
 
-@dataclass
 class _Walk:
-    form: Form
-    lost: dict[str, Misfit] = dataclass_field(default_factory=dict)
-    filled: dict[str, Misfit] = dataclass_field(default_factory=dict)
+    """A walk over the values of a message, with the values that are lost and filled by path."""
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+        self.lost: dict[str, Misfit] = {}
+        self.filled: dict[str, Misfit] = {}
+
+    def renamed(self, value: Any, path: str) -> Any:
+        """Return the values of another definition under the field names of the form, without those of other fields."""
+        if isinstance(value, list):
+            return [self.renamed(item, f"{path}[]") for item in value]
+        if not isinstance(value, dict):
+            return value
+        out = {}
+        for key, part in value.items():
+            where = f"{path}.{key}" if path else key
+            if where in self.form.foreign:
+                self.lose(where, part)
+            else:
+                out[self.form.names.get(where, key)] = self.renamed(part, where)
+        return out
 
     def struct(self, fields: Sequence[FieldSpec], value: Any, path: str) -> Any:
         """Return the values of a struct."""
@@ -132,20 +122,22 @@ class _Walk:
             return value
         steps, names = self.steps(fields)
         out = {key: part for key, part in value.items() if key not in names}
-        for field, name, here, left_out in steps:
+        for field, name, exists, is_optional in steps:
             where = f"{path}.{name}" if path else name
-            if not here:
-                if name in value and not self.is_default(field, value[name]):
-                    self.lose(where, value[name], ignorable=field.ignorable)
-            elif name in value:
+            if exists and name in value:
                 out[name] = self.field(field, value[name], where)
-            elif not left_out and name + SIZE_SUFFIX not in value:
+            elif exists and not is_optional and name + SIZE_SUFFIX not in value:
                 out[name] = self.default(field)
                 count_misfits(self.filled, [Misfit(where, 1, out[name])])
+            elif not exists and name in value and not _is_default(self.form.spec, field, value[name]):
+                self.lose(where, value[name], ignorable=field.ignorable)
             if self.form.case and name in out and field.element_type in ENCODABLE_TYPES:
                 out[name] = self.extreme(field, out[name], self.form.case)
-        if out.get(UNKNOWN_KEY):
-            self.unknown_tags(fields, out, path)
+        tags = out.get(UNKNOWN_KEY)
+        if tags and isinstance(tags, list):  # the writer refuses anything else
+            out[UNKNOWN_KEY] = self.unknown_tags(fields, tags, f"{path}.{UNKNOWN_KEY}" if path else UNKNOWN_KEY)
+            if not out[UNKNOWN_KEY]:
+                del out[UNKNOWN_KEY]
         return out
 
     def steps(self, fields: Sequence[FieldSpec]) -> tuple[Any, ...]:
@@ -162,14 +154,14 @@ class _Walk:
             cached = self.form.known[id(fields)] = (rows, frozenset(field.json_name for field in fields))
         return cached
 
-    def lose(self, path: str, value: Any, *, ignorable: bool) -> None:
+    def lose(self, path: str, value: Any, *, ignorable: bool = False) -> None:
         """Count a value that the form has no field for."""
         count_misfits(self.lost, [Misfit(path, 1, value, ignorable)])
 
     def field(self, field: FieldSpec, value: Any, path: str) -> Any:
         """Return the value of a field."""
-        if value is None and not self.nullable(field):
-            self.lose(path, None, ignorable=False)
+        if value is None and not self.is_nullable(field):
+            self.lose(path, None)
             return self.default(field)
         if not field.struct_name or value is None:
             return value
@@ -188,7 +180,7 @@ class _Walk:
             return [number] * len(value) if isinstance(value, list | tuple) else value
         return number
 
-    def nullable(self, field: FieldSpec) -> bool:
+    def is_nullable(self, field: FieldSpec) -> bool:
         """Return whether the field may be null in this form. It is True for numbers, whose writer refuses null."""
         can_be = field.is_array or field.struct_name or field.type in _EMPTY
         return not can_be or self.form.version in field.nullable_versions
@@ -198,43 +190,37 @@ class _Walk:
 
         This is the default, or an empty value if the default is null and the field cannot be null.
         """
-        value = None if field.default == "null" else default_value(field)
-        if value is None and not self.nullable(field):
-            value = _empty_value(field)
+        value = _default(field)
+        if value is None and not self.is_nullable(field):
+            value = [] if field.is_array else {} if field.struct_name else _EMPTY[field.type]
         if value is None or not field.struct_name or field.is_array:
             return value
         return _Walk(self.form).struct(self.form.spec.struct_fields(field), {}, "")
 
-    def is_default(self, field: FieldSpec, value: Any) -> bool:
-        """Return whether a reader that lacks the field would assume this value."""
-        if field.struct_name and not field.is_array and isinstance(value, dict) and field.default != "null":
-            subs = {sub.json_name: sub for sub in self.form.spec.struct_fields(field)}
-            return all(key in subs and self.is_default(subs[key], part) for key, part in value.items())
-        if field.struct_name and not field.is_array and field.default != "null":
-            return False
-        return bool(value == (None if field.default == "null" else default_value(field)))
-
-    def unknown_tags(self, fields: Sequence[FieldSpec], out: dict[str, Any], path: str) -> None:
-        """Remove the unknown tags that the form cannot write.
+    def unknown_tags(self, fields: Sequence[FieldSpec], tags: list[Any], path: str) -> list[Any]:
+        """Return the unknown tags that the form can write.
 
         An inflexible form cannot write any tags. A flexible form cannot write a tag with the number of a field.
         """
-        raw_tags = out[UNKNOWN_KEY]
-        if not isinstance(raw_tags, list):
-            return  # the writer refuses it
         taken = {field.tag for field in fields if field.tag is not None}
         kept = []
-        for tag in raw_tags:
+        for tag in tags:
             if self.form.is_flexible and not (isinstance(tag, dict) and tag.get("tag") in taken):
                 kept.append(tag)
             else:
-                self.lose(f"{path}.{UNKNOWN_KEY}" if path else UNKNOWN_KEY, tag, ignorable=False)
-        out[UNKNOWN_KEY] = kept
-        if not kept:
-            del out[UNKNOWN_KEY]
+                self.lose(path, tag)
+        return kept
 
 
-def _empty_value(field: FieldSpec) -> Any:
-    if field.is_array:
-        return []
-    return {} if field.struct_name else _EMPTY[field.type]
+def _default(field: FieldSpec) -> Any:
+    return None if field.default == "null" else default_value(field)
+
+
+def _is_default(spec: MessageSpec, field: FieldSpec, value: Any) -> bool:
+    """Return whether a reader that lacks the field would assume this value."""
+    if not field.struct_name or field.is_array or field.default == "null":
+        return bool(value == _default(field))
+    subs = {sub.json_name: sub for sub in spec.struct_fields(field)}
+    return isinstance(value, dict) and all(
+        key in subs and _is_default(spec, subs[key], part) for key, part in value.items()
+    )

@@ -19,6 +19,7 @@ from kwire_cli.analysis.costs.extremes import BEST, WORST, extreme
 from kwire_cli.engine.lower import lower
 from kwire_cli.engine.spans import walk
 from kwire_cli.errors import EncodeError
+from kwire_cli.spec.model import fields_by_path
 from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
 from kwire_cli.structs.composites import MessageStruct
 from kwire_cli.structs.messages import declare
@@ -96,6 +97,12 @@ class Form:
     def known(self) -> dict[int, tuple[Any, ...]]:
         """Facts about structs of this form, by the identity of their fields."""
         return {}
+
+    @cached_property
+    def foreign(self) -> set[str]:
+        """Return the paths of the fields of `source` that the form lacks."""
+        paths = {path for path, _ in fields_by_path(self.source)} if self.source else set()
+        return paths - {path for path, _ in fields_by_path(self.spec)} - self.names.keys()
 
     def tagged(self, field: FieldSpec) -> bool:
         """Return whether a field is in the tag section."""

@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from functools import partial
-from operator import add
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.definition_changes import AS_IS, ChangedDefinition, renamed_fields
@@ -29,7 +29,7 @@ from kwire_cli.spec.model import fields_by_path
 from kwire_cli.spec.overlay import EVERY, Overlay, load_file, load_overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.analysis.costs.forms import Form
     from kwire_cli.analysis.costs.prices import Price
@@ -112,7 +112,7 @@ class Pricing:
         self._overlays: list[Overlay] = []
         self._changes: dict[str, ChangedDefinition] = {}
         self._carriers: Counter[tuple[str, str]] = Counter()
-        self._writers: dict[tuple[Assumption, ...], Prices] = {}
+        self._by_assumptions: dict[tuple[Assumption, ...], Prices] = {}
         names: list[str] = []
         for proposal in proposals:
             if isinstance(proposal, Overlay) or "messages" in parse(read_text(proposal), proposal).value:
@@ -150,7 +150,7 @@ class Pricing:
     @property
     def effects(self) -> Iterator[str]:
         """The effects of each form on programs that do not know the proposal, as sentences."""
-        return effects([forms for forms in self._writer().forms.values() if len(forms) > 1])
+        return effects([forms for forms in self._prices().forms.values() if len(forms) > 1])
 
     def _new_fields(self, spec: MessageSpec) -> dict[str, FieldSpec]:
         """Return the new fields of a message or header by the paths of assumptions."""
@@ -166,30 +166,24 @@ class Pricing:
         header = frame.header
         if body is None or header is None or frame.api_key is None or frame.api_version is None:
             return None
-        forms = self._writer().forms_at(body.spec, body.version)
         version = header.version
-        if forms[0].version != body.version:
-            version = header_version(self._catalog, frame.kind, frame.api_key, forms[0].version)
+        own = self._prices().forms_at(body.spec, body.version)[0].version
+        if own != body.version:
+            version = header_version(self._catalog, frame.kind, frame.api_key, own)
         parts = [(header_spec(self._catalog, frame.kind), version, header), (body.spec, body.version, body)]
-        changed = [written for spec, number, _ in parts if len(written := self._writer().forms_at(spec, number)) > 1]
+        changed = [spec for spec, number, _ in parts if len(self._prices().forms_at(spec, number)) > 1]
         if not changed:
             self.others += 1
             return None
-        new: set[str] = set()
-        for written in changed:
-            new.update(self._new_fields(written[0].spec))
-        carried = {one for one in self.assumptions if one.path in new and self._carries(one, body.message)}
+        new = {path for spec in changed for path in self._new_fields(spec)}
+        carried = [one for one in self.assumptions if one.path in new and self._carries(one, body.message)]
         prefix = frame.size - (header.stop - header.start) - (body.stop - body.start)
-        sizes = {form.name: [prefix] * 3 for written in changed for form in written}
         try:
-            for spec, number, decoded in parts:
-                by_form = self._sizes(spec, number, decoded, carried)
-                for name, totals in sizes.items():
-                    totals[:] = map(add, totals, by_form.get(name, by_form[AS_IS]))
+            columns = [self._sizes(parts, assumed) for assumed in (carried, (), self.assumptions)]
         except EncodeError as error:
             self.refused[str(error)] += 1
             return None
-        return sizes
+        return {form: [prefix + sizes[form] for sizes in columns] for form in columns[0]}
 
     def _carries(self, one: Assumption, message: str) -> bool:
         """Return whether the next message has the value. Messages are chosen evenly, to match the share at any time."""
@@ -197,31 +191,29 @@ class Pricing:
         number = self._carriers[one.path, message]
         return int(number * one.share) > int((number - 1) * one.share)
 
-    def _writer(self, assumed: tuple[Assumption, ...] = ()) -> Prices:
-        """Return the writer of headers and bodies in their current form, and in proposed forms with assumed values."""
-        if assumed not in self._writers:
-            self._writers[assumed] = Prices(partial(self._forms, assumed))
-        return self._writers[assumed]
+    def _sizes(self, parts: Sequence[tuple[MessageSpec, int, Decoded]], assumed: Sequence[Assumption]) -> Counter[str]:
+        """Return the size of a header and a body in each form. Raises EncodeError if a form cannot be written."""
+        by_part: list[dict[str, int]] = []
+        for spec, version, decoded in parts:
+            new = self._new_fields(spec)
+            prices = self._prices(tuple(one for one in assumed if one.path in new)).prices(decoded, version)
+            by_part.append({price.form.name: _size(price) for price in prices})
+        total: Counter[str] = Counter()
+        for form in chain(*by_part):
+            total[form] = sum(sizes.get(form, sizes[AS_IS]) for sizes in by_part)
+        return total
+
+    def _prices(self, assumed: tuple[Assumption, ...] = ()) -> Prices:
+        """Return the prices of headers and bodies in their current form, and in proposed forms with assumed values."""
+        if assumed not in self._by_assumptions:
+            self._by_assumptions[assumed] = Prices(partial(self._forms, assumed))
+        return self._by_assumptions[assumed]
 
     def _forms(self, assumed: tuple[Assumption, ...], spec: MessageSpec, version: int) -> list[Form]:
         new = self._new_fields(spec)
         values = {tuple(one.path.removeprefix(HEADER).split(".")): one.value_of(new[one.path]) for one in assumed}
         as_is, *others = self.change(spec).forms(version)
         return [as_is, *(replace(form, assumed=values) for form in others)]
-
-    def _sizes(
-        self, spec: MessageSpec, version: int, decoded: Decoded, carried: Collection[Assumption]
-    ) -> dict[str, tuple[int, int, int]]:
-        """Return the sizes of a header or body in each form. Raises EncodeError if a form cannot be written."""
-        new = self._new_fields(spec)
-        filled = tuple(one for one in self.assumptions if one.path in new)
-        some = tuple(one for one in filled if one in carried)
-        sizes: dict[tuple[Assumption, ...], list[int]] = {}
-        for assumed in (some, (), filled):
-            if assumed not in sizes:
-                sizes[assumed] = [_size(price) for price in self._writer(assumed).prices(decoded, version)]
-        names = [form.name for form in self._writer().forms_at(spec, version)]
-        return dict(zip(names, zip(sizes[some], sizes[()], sizes[filled], strict=True), strict=True))
 
 
 def _size(price: Price) -> int:
