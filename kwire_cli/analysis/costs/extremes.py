@@ -1,18 +1,16 @@
 """The sizes of integers under the encodings of KAFKA-9927: ranges of numbers, and best and worst cases.
 
-No formula is used: `widths` finds the ranges by writing numbers. In the best and the worst case of a form, each integer
-of the message is replaced by a number that takes the fewest, or the most, bytes in its encoding.
+`widths` finds the ranges by writing the numbers around powers of 2, where sizes can change. In the best and the worst
+case of a form, each integer of the message is replaced by a number that takes the fewest, or the most, bytes in its
+encoding.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
 
 from kwire_cli.structs.numbers import encoded_int
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 BEST = "best"
 WORST = "worst"
@@ -25,22 +23,15 @@ def widths(kind: str, encoding: str) -> tuple[tuple[int, int, int], ...]:
     The ranges are in ascending order. No range contains both negative and positive numbers.
     """
     layout = encoded_int(kind, encoding)
-    return *_ranges(layout, layout.low, -1), *_ranges(layout, max(layout.low, 0), layout.high)
-
-
-def _ranges(layout: Any, low: int, high: int) -> Iterator[tuple[int, int, int]]:
-    while low <= high:
-        size = len(layout.build(low))
-        first = low
-        last = high
-        while first < last:
-            middle = (first + last + 1) // 2
-            if len(layout.build(middle)) == size:
-                first = middle
-            else:
-                last = middle - 1
-        yield low, last, size
-        low = last + 1
+    edges = {layout.low, layout.high}
+    for bits in range(64):
+        edges |= {(1 << bits) - 1, 1 << bits, -(1 << bits), -(1 << bits) - 1}
+    numbers = sorted(number for number in edges if layout.low <= number <= layout.high)
+    rows = []
+    for (_, size), group in groupby(numbers, lambda number: (number < 0, len(layout.build(number)))):
+        same = list(group)
+        rows.append((same[0], same[-1], size))
+    return tuple(rows)
 
 
 @cache

@@ -19,7 +19,7 @@ from kwire_cli.errors import InputError, did_you_mean
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.records.writing import write_each
-from kwire_cli.spec.model import INTEGER_RANGES, default_value
+from kwire_cli.spec.model import INTEGER_RANGES, default_value, inside
 from kwire_cli.structs.numbers import uuid_text
 
 if TYPE_CHECKING:
@@ -79,18 +79,22 @@ class Place(NamedTuple):
     role: str | None
 
 
-def places_of(
-    spec: MessageSpec, version: int, fields: Sequence[FieldSpec] | None = None, above: str = ""
-) -> Iterator[Place]:
-    """Yield the fields of a message at a version that can have any number of elements or bytes."""
-    for field in spec.fields if fields is None else fields:
-        if version not in field.versions:
-            continue
-        path = above + field.json_name
-        if field.is_array or field.struct_name or field.type in _SIZED:
-            yield Place(path, field, _role(spec, field, version))
-        if field.struct_name:
-            yield from places_of(spec, version, spec.struct_fields(field), f"{path}{'[]' * field.is_array}.")
+def places_of(spec: MessageSpec, version: int) -> dict[str, Place]:
+    """Return the fields of a message at a version that can have any number of elements or bytes, by path."""
+    places: dict[str, Place] = {}
+
+    def walk(fields: Sequence[FieldSpec], above: str) -> None:
+        for field in fields:
+            path = above + field.json_name
+            if version not in field.versions:
+                continue
+            if field.is_array or field.struct_name or field.type in _SIZED:
+                places[path] = Place(path, field, _role(spec, field, version))
+            if field.struct_name:
+                walk(spec.struct_fields(field), inside(path, field))
+
+    walk(spec.fields, "")
+    return places
 
 
 def counts_for(spec: MessageSpec, version: int, roles: Mapping[str, int], paths: Mapping[str, int]) -> dict[str, int]:
@@ -98,7 +102,7 @@ def counts_for(spec: MessageSpec, version: int, roles: Mapping[str, int], paths:
 
     Raises InputError if a field does not exist, if no array has one of the roles, or if the message would be too large.
     """
-    places = {place.path: place for place in places_of(spec, version)}
+    places = places_of(spec, version)
     _check(spec, version, places, roles, paths)
     counts: dict[str, int] = {}
     for path, place in places.items():
@@ -106,7 +110,7 @@ def counts_for(spec: MessageSpec, version: int, roles: Mapping[str, int], paths:
             counts[path] = paths[path]
         elif place.role and place.role in roles:
             counts[path] = roles[place.role]
-        elif place.field.is_array and not (place.field.tag is not None and version in place.field.tagged_versions):
+        elif place.field.is_array and not _is_tagged(place.field, version):
             counts[path] = USUAL[place.role] if place.role else int(not _is_rare(place.field))
     _check_size(places, counts)
     return counts
@@ -131,52 +135,41 @@ class _Generator:
         self.spec = spec
         self.version = version
         self.counts = counts
-        self.roles = {place.path: place.role for place in places_of(spec, version)}
+        self.roles = {path: place.role for path, place in places_of(spec, version).items()}
         brokers = [counts.get(path, 0) for path, role in self.roles.items() if role == "brokers"]
         self.brokers = max(brokers, default=0) or USUAL["brokers"]
 
-    def struct(self, fields: Sequence[FieldSpec], path: str, at: dict[str, int]) -> dict[str, Any]:
-        """Return the fields of a struct."""
+    def struct(self, fields: Sequence[FieldSpec], above: str, at: dict[str, int]) -> dict[str, Any]:
+        """Return the fields of a struct. `above` is the beginning of their paths."""
         out = {}
         for field in fields:
-            where = f"{path}.{field.json_name}" if path else field.json_name
-            if self.version in field.versions and not self.is_left_out(field, where):
-                out[field.json_name] = self.field(field, where, at)
+            path = above + field.json_name
+            is_counted = path in self.counts or self.has_counts(field, path)
+            if self.version in field.versions and (is_counted or not _is_tagged(field, self.version)):
+                out[field.json_name] = self.field(field, path, at)
         return out
 
-    def is_left_out(self, field: FieldSpec, path: str) -> bool:
-        """Return whether a field is tagged, and neither the field nor a field in it has a count."""
-        tagged = field.tag is not None and self.version in field.tagged_versions
-        return tagged and not any(
-            counted == path or counted.startswith((f"{path}.", f"{path}[].")) for counted in self.counts
-        )
+    def has_counts(self, field: FieldSpec, path: str) -> bool:
+        """Return whether a field in a struct or array of structs has a count."""
+        return any(counted.startswith(inside(path, field)) for counted in self.counts)
 
     def field(self, field: FieldSpec, path: str, at: dict[str, int]) -> Any:
         """Return the value of a field."""
         if field.is_array:
             role = self.roles[path]
             indexes = [{"n": n, role: n} if role else {"n": n} for n in range(self.counts.get(path, 0))]
-            return [self.element(field, path, at | index) for index in indexes]
-        if field.struct_name:
-            counted = self.counts.get(path) or any(counted.startswith(f"{path}.") for counted in self.counts)
-            if not counted and self.version in field.nullable_versions and field.default == "null":
-                return None
-            return self.struct(self.spec.struct_fields(field), path, at)
-        if path in self.counts:
-            size = self.counts[path]
+            return [self.one(field, path, at | index) for index in indexes]
+        size = self.counts.get(path, 0)
+        if field.struct_name and self.version in field.nullable_versions and field.default == "null":
+            return self.one(field, path, at) if size or self.has_counts(field, path) else None
+        if path in self.counts and not field.struct_name:
             return "x" * size if field.type == "string" else base64.b64encode(bytes(size)).decode("ascii")
-        return self.scalar(field, at)
+        return self.one(field, path, at)
 
-    def element(self, field: FieldSpec, path: str, at: dict[str, int]) -> Any:
-        """Return an element of an array."""
+    def one(self, field: FieldSpec, path: str, at: dict[str, int]) -> Any:
+        """Return the value of a field that is not an array, or of an element of an array."""
         if field.struct_name:
-            return self.struct(self.spec.struct_fields(field), f"{path}[]", at)
-        if field.element_type in INTEGER_RANGES and field.entity_type != "brokerId":
-            return at["n"] % (INTEGER_RANGES[field.element_type][1] + 1)
-        return self.scalar(field, at)
-
-    def scalar(self, field: FieldSpec, at: dict[str, int]) -> Any:
-        """Return the value of a field that is not a struct, or of an element of its array."""
+            return self.struct(self.spec.struct_fields(field), inside(path, field), at)
         n = at.get("n", 0)
         kind = field.element_type
         if kind in INTEGER_RANGES:
@@ -199,6 +192,9 @@ class _Generator:
         no usual value is known.
         """
         name = field.json_name
+        low, high = INTEGER_RANGES[field.element_type]
+        if field.is_array and field.entity_type != "brokerId":
+            return at["n"] % (high + 1)
         if name in _PARTITION_ID or (name == "index" and "partitions" in at):
             return at.get("partitions", 0)
         if (field.entity_type == "brokerId" and name != "replicaId") or name in _BROKER_ID:
@@ -207,29 +203,25 @@ class _Generator:
             return (at.get("partitions", 0) + (at["n"] if field.is_array else 0)) % self.brokers + 1
         if name == "apiKey":
             return at.get("n", 0)
-        usual = _usual_number(name)
-        low, high = INTEGER_RANGES[field.element_type]
+        usual = next((number for pattern, number in _NUMBERS if re.search(pattern, name)), None)
         if usual is not None and low <= usual <= high and (field.default is None or name[-5:].lower() == "epoch"):
             return usual
         return int(default_value(field)) if not field.is_array else 0
 
     def text(self, field: FieldSpec, at: dict[str, int]) -> str | None:
         """Return a string by the name of its field. A nullable field with an unknown name is null."""
-        names = {"n": at.get("n", 0), "broker": at.get("brokers", 0) + 1}
+        n = at.get("n", 0)
         if field.entity_type == "topicName" or field.json_name in {"topic", "topicName"}:
             return f"topic-{at.get('topics', 0)}"
         if field.json_name in _TEXTS:
-            return _TEXTS[field.json_name].format(**names)
+            return _TEXTS[field.json_name].format(n=n, broker=at.get("brokers", 0) + 1)
         if self.version in field.nullable_versions and not field.is_array:
             return None
-        return f"{field.json_name}-{names['n']}" if field.default is None or field.is_array else field.default
+        return f"{field.json_name}-{n}" if field.default is None or field.is_array else field.default
 
 
-def _usual_number(name: str) -> int | None:
-    for pattern, number in _NUMBERS:
-        if re.search(pattern, name):
-            return number
-    return None
+def _is_tagged(field: FieldSpec, version: int) -> bool:
+    return field.tag is not None and version in field.tagged_versions
 
 
 def _is_rare(field: FieldSpec) -> bool:
@@ -237,9 +229,8 @@ def _is_rare(field: FieldSpec) -> bool:
 
     Such arrays are replicas that are offline or moving, and topics that a session forgets.
     """
-    return field.json_name.startswith("forgotten") or (
-        field.entity_type == "brokerId" and field.json_name not in _REPLICAS
-    )
+    is_other_replica = field.entity_type == "brokerId" and field.json_name not in _REPLICAS
+    return field.json_name.startswith("forgotten") or is_other_replica
 
 
 def _role(spec: MessageSpec, field: FieldSpec, version: int) -> str | None:
@@ -254,12 +245,11 @@ def _role(spec: MessageSpec, field: FieldSpec, version: int) -> str | None:
     subs = {sub.json_name: sub for sub in spec.struct_fields(field) if version in sub.versions}
     if "host" in subs and subs.keys() & _BROKER_ID:
         return "brokers"
-    if (
-        any(sub.entity_type == "topicName" or sub.json_name in {"topicId", "topicName"} for sub in subs.values())
-        and not subs.keys() & _PARTITION_ID
-    ):
+    if subs.keys() & _PARTITION_ID:
+        return "partitions"
+    if any(sub.entity_type == "topicName" or sub.json_name in {"topicId", "topicName"} for sub in subs.values()):
         return "topics"
-    return "partitions" if subs.keys() & _PARTITION_ID or name.lower().startswith("partition") else None
+    return "partitions" if name.lower().startswith("partition") else None
 
 
 def _check_size(places: Mapping[str, Place], counts: Mapping[str, int]) -> None:
@@ -269,27 +259,24 @@ def _check_size(places: Mapping[str, Place], counts: Mapping[str, int]) -> None:
         for above, number in counts.items():
             total *= number if path == above or path.startswith(f"{above}[].") else 1
         totals[places[path].field.type in _SIZED] += total
-    for sized, what, most in ((False, "elements", MOST_ELEMENTS), (True, "bytes", MOST_BYTES)):
-        if totals[sized] > most:
-            raise InputError(f"{totals[sized]} {what} are too many: at most {most} are generated")
+    for is_sized, what, most in ((False, "elements", MOST_ELEMENTS), (True, "bytes", MOST_BYTES)):
+        if totals[is_sized] > most:
+            raise InputError(f"{totals[is_sized]} {what} are too many: at most {most} are generated")
 
 
 def _check(
     spec: MessageSpec, version: int, places: Mapping[str, Place], roles: Mapping[str, int], paths: Mapping[str, int]
 ) -> None:
+    known = {place.role for place in places.values()}
     for role in roles:
-        if not any(place.role == role for place in places.values()):
+        if role not in known:
             arrays = ", ".join(path for path, place in places.items() if place.field.is_array)
-            raise InputError(
-                f"{spec.name} {version} has no array of {role}; --count PATH=N takes "
-                f"{arrays or 'none: it has no arrays'}"
-            )
+            takes = arrays or "none: it has no arrays"
+            raise InputError(f"{spec.name} {version} has no array of {role}; --count PATH=N takes {takes}")
     for path in paths:
         if path not in places:
-            close = get_close_matches(path, places, n=3, cutoff=0.4)
-            raise InputError(
-                f"{path!a} is not an array, string or bytes field of {spec.name} {version}{did_you_mean(close)}"
-            )
+            close = did_you_mean(get_close_matches(path, places, n=3, cutoff=0.4))
+            raise InputError(f"{path!a} is not an array, string or bytes field of {spec.name} {version}{close}")
 
 
 # Generated records of requested sizes, for prices without an input.
