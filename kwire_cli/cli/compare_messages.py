@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.analysis.costs.changed_definitions import check_fields
-from kwire_cli.analysis.costs.comparison_answer import Compared
+from kwire_cli.analysis.costs.comparison_answer import comparison_answer
 from kwire_cli.analysis.costs.forms import (
     FLEXIBLE,
     FORMS,
@@ -62,7 +62,7 @@ from kwire_cli.spec.model import NONE, Versions, check_version
 from kwire_cli.spec.overlay import load_overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from kwire_cli.analysis.costs.prices import Totals
     from kwire_cli.answer import Answer
@@ -189,11 +189,13 @@ def values_compared(environment: Environment, options: MessageForms, sources: tu
     return _compare_generated(environment, options, ranges, dict(options.counts or {}))
 
 
-def _answer(environment: Environment, options: MessageForms, result: Compared) -> Answer:
-    for reason, number in result.skipped.items():
+def _answer(
+    environment: Environment, options: MessageForms, about: str, totals: Sequence[Totals], **parts: Any
+) -> Answer:
+    for reason, number in parts.get("skipped", {}).items():
         environment.note(f"kwire: skipped: {number} {reason}")
-    result.flexible_headers = flexible_headers(options.catalog, result.totals)
-    return result.answer(by_field=options.by_field)
+    headers = flexible_headers(options.catalog, totals)
+    return comparison_answer(about, totals, by_field=options.by_field, flexible_headers=headers, **parts)
 
 
 def _select_forms(
@@ -264,7 +266,7 @@ def _compare_json_values(environment: Environment, options: MessageForms, argume
         totals = compare_values(forms, value)
     except EncodeError as error:
         raise InputError(f"{spec.name} {version}: {error}", file=values.name) from None
-    return _answer(environment, options, Compared(f"values of {values.name or 'the argument'}", [totals]))
+    return _answer(environment, options, f"values of {values.name or 'the argument'}", [totals])
 
 
 def _compare_generated(
@@ -295,7 +297,7 @@ def _compare_generated(
     various = [_restrict(chosen, varied) for chosen, _ in messages[: len(found)]] if varied else ()
     chosen, counts = messages[0]
     about = _generated_label(_restrict(chosen, chosen.keys() - varied) if varied else counts)
-    return _answer(environment, options, Compared(about, found, None if varied else value, counts=various))
+    return _answer(environment, options, about, found, values=None if varied else value, counts=various)
 
 
 def _restrict(numbers_by_name: dict[str, int], names: Collection[str]) -> dict[str, int]:
@@ -341,4 +343,4 @@ def messages_compared(
     if several:
         number = sum(as_given(one).messages for one in totals)
         label = f"{number} messages of {', '.join(sources) or 'the input'}"
-    return _answer(environment, options, Compared(label, totals, skipped=skipped))
+    return _answer(environment, options, label, totals, skipped=skipped)

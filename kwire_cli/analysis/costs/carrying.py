@@ -59,7 +59,7 @@ def carried(form: Form, value: Any) -> Carried:
     not. The writer reports both as errors.
     """
     walk = _Walk(form)
-    own = walk.renamed(value, "") if form.source else value
+    own = walk.renamed(value, "") if form.foreign or form.names else value
     for steps, new in form.assumed.items():
         own = with_value(own, steps, new)
     return Carried(walk.struct(form.spec.fields, own, ""), tuple(walk.lost.values()), tuple(walk.filled.values()))

@@ -6,8 +6,8 @@ The tables contain the size of each form, the values that forms lose or add, and
 from __future__ import annotations
 
 import json
-from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from collections import defaultdict
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.forms import FLEXIBLE, INFLEXIBLE
@@ -71,71 +71,72 @@ _CARRIERS = {
 _WITHOUT_VALUE = frozenset({"count", "presence", "tag-count", TAG_HEADER})
 
 
-@dataclass
-class Compared:
-    """Messages in other forms: totals for each message and version, or for each combination of `counts`.
+def comparison_answer(
+    about: str,
+    several: Sequence[Totals],
+    *,
+    by_field: bool = False,
+    flexible_headers: int = 0,
+    skipped: Mapping[str, int] = MappingProxyType({}),
+    values: Any = None,
+    counts: Sequence[Mapping[str, int]] = (),
+) -> Answer:
+    """Return the cost and the losses of each form, and with `by_field` the bytes of each field.
 
-    `about` names the messages, and `values` contains the generated values. `flexible_headers` is the number of bytes
-    that flexible headers add to inflexible headers. `skipped` counts messages without a price, by reason. `counts`
-    contains the varied numbers of elements of generated values.
+    `several` contains the totals of each message and version, or of each combination of `counts`, which are the varied
+    numbers of elements of generated values. `about` names the messages, and `values` contains the generated values.
+    `flexible_headers` is the number of bytes that flexible headers add to inflexible headers. `skipped` counts messages
+    without a price, by reason.
     """
+    is_sum = len(several) > 1 and not counts
+    whole = merged(several) if is_sum else several[0]
+    message = as_given(whole).message
+    version = as_given(whole).version
+    facts = [
+        Fact("message", message),
+        Fact("version", version, "id"),
+        Fact("input", about),
+        Fact("messages", sum(as_given(totals).messages for totals in several), "count"),
+        Fact("skipped", dict(skipped), "map", level="warning"),
+        Fact("flexibleHeaders", flexible_headers, "bytes", wide=True),
+        Fact("values", values, "map", wide=True),
+    ]
+    blocks: list[Block] = [Facts(facts), _forms(several, counts)]
+    if counts:
+        blocks.append(_by_counts(several, counts))
+    else:
+        if is_sum:
+            blocks += [Table("total", _FORM, _form_rows(whole)), _by_message(several)]
+        blocks += [*_remarks(whole), *_flexible(whole, flexible_headers)]
+        if by_field:
+            blocks.append(_by_field(several))
+    title = "all messages" if message is None else f"{message} {version}"
+    return Answer(f"{title}: bytes of the body in other forms", blocks)
 
-    about: str
-    totals: Sequence[Totals]
-    values: Any = None
-    flexible_headers: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    counts: Sequence[Mapping[str, int]] = ()
 
-    def answer(self, *, by_field: bool = False) -> Answer:
-        """Return the cost and the losses of each form, and with `by_field` the bytes of each field."""
-        several = len(self.totals) > 1 and not self.counts
-        whole = merged(self.totals) if several else self.totals[0]
-        message = as_given(whole).message
-        version = as_given(whole).version
-        facts = [
-            Fact("message", message),
-            Fact("version", version, "id"),
-            Fact("input", self.about),
-            Fact("messages", sum(as_given(totals).messages for totals in self.totals), "count"),
-            Fact("skipped", dict(self.skipped), "map", level="warning"),
-            Fact("flexibleHeaders", self.flexible_headers, "bytes", wide=True),
-            Fact("values", self.values, "map", wide=True),
-        ]
-        blocks: list[Block] = [Facts(facts), self._forms()]
-        if self.counts:
-            blocks.append(self._by_counts())
-        else:
-            if several:
-                blocks += [Table("total", _FORM, _form_rows(whole)), _by_message(self.totals)]
-            blocks += [*_remarks(whole), *_flexible(whole, self.flexible_headers)]
-            if by_field:
-                blocks.append(_by_field(self.totals))
-        about = "all messages" if message is None else f"{message} {version}"
-        return Answer(f"{about}: bytes of the body in other forms", blocks)
+def _forms(several: Sequence[Totals], counts: Sequence[Mapping[str, int]]) -> Table:
+    """Return a row for each form of each message."""
+    columns = [*_count_columns(counts), Column("message", wide=True), Column("givenVersion", "id", wide=True)]
+    columns += [column._replace(wide=column.wide or column.name == "messages") for column in _FORM]
+    rows: list[Row] = []
+    for number, totals in enumerate(several):
+        own = counts[number].values() if counts else ()
+        about = *own, as_given(totals).message, as_given(totals).version
+        rows += [(*about, *row) for row in _form_rows(totals)]
+    return Table("forms", columns, rows, wide=len(several) > 1)
 
-    @property
-    def _count_columns(self) -> list[Column]:
-        return [Column(name, "count", name) for name in self.counts[0]] if self.counts else []
 
-    def _forms(self) -> Table:
-        """Return a row for each form of each message."""
-        columns = [*self._count_columns, Column("message", wide=True), Column("givenVersion", "id", wide=True)]
-        columns += [column._replace(wide=column.wide or column.name == "messages") for column in _FORM]
-        rows: list[Row] = []
-        for number, totals in enumerate(self.totals):
-            counts = self.counts[number].values() if self.counts else ()
-            about = *counts, as_given(totals).message, as_given(totals).version
-            rows += [(*about, *row) for row in _form_rows(totals)]
-        return Table("forms", columns, rows, wide=len(self.totals) > 1)
+def _count_columns(counts: Sequence[Mapping[str, int]]) -> list[Column]:
+    return [Column(name, "count", name) for name in counts[0]] if counts else []
 
-    def _by_counts(self) -> Table:
-        """Return a row for each combination of counts, and a column for each form with its bytes."""
-        forms = [column._replace(absent="refused") for column in _form_columns(self.totals)]
-        rows: list[Row] = []
-        for totals, counts in zip(self.totals, self.counts, strict=True):
-            rows.append((*counts.values(), *(total and total.size for total in _written(totals, forms))))
-        return Table("byCounts", (*self._count_columns, *forms), rows)
+
+def _by_counts(several: Sequence[Totals], counts: Sequence[Mapping[str, int]]) -> Table:
+    """Return a row for each combination of counts, and a column for each form with its bytes."""
+    forms = [column._replace(absent="refused") for column in _form_columns(several)]
+    rows: list[Row] = []
+    for totals, own in zip(several, counts, strict=True):
+        rows.append((*own.values(), *(total and total.size for total in _written(totals, forms))))
+    return Table("byCounts", (*_count_columns(counts), *forms), rows)
 
 
 def _form_rows(totals: Totals) -> list[Row]:

@@ -15,7 +15,7 @@ from kwire_cli.analysis.costs.prices import Prices
 from kwire_cli.spec.evolution.layout import layout_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.evolution.changes import Change
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 
 AS_IS = "as is"
 PROPOSED = "proposed"
-
-
-def renamed_fields(changes: Iterable[Change]) -> dict[str, str]:
-    """Return the new paths of renamed fields by their old paths."""
-    return {change.old_path: change.path for change in changes if change.kind == "renamed" and change.path}
 
 
 class ChangedDefinition(NamedTuple):
@@ -43,21 +38,23 @@ class ChangedDefinition(NamedTuple):
     added: Mapping[str, FieldSpec] = MappingProxyType({})
     versions: tuple[int, int] | None = None
 
-    def forms(self, version: int) -> Iterator[Form]:
-        """Yield the current form of a message, and the new forms if the change affects this version.
+    def forms(self, version: int) -> list[Form]:
+        """Return the current form of a message, and the new forms if the change affects this version.
 
         The new form is PROPOSED. With new fields, there are two forms: PLAIN, and TAGGED if the message has flexible
         versions.
         """
         versions = self.versions or self._compared(version)
         if not versions:
-            yield Form(AS_IS, self.old, version)
-            return
-        yield Form(AS_IS, self.old, versions[0])
-        names = (PLAIN, *[TAGGED] * bool(self.new.flexible_versions))
-        forms = [form_of(name, self.new, versions[1], self.added) for name in names] if self.added else []
-        for form in forms or [Form(PROPOSED, self.new, versions[1])]:
-            yield replace(form, source=self.old, names=_names(self.renamed))
+            return [Form(AS_IS, self.old, version)]
+        forms = [Form(PROPOSED, self.new, versions[1])]
+        if self.added:
+            names = (PLAIN, *[TAGGED] * bool(self.new.flexible_versions))
+            forms = [form_of(name, self.new, versions[1], self.added) for name in names]
+        new_names = {path: new_path.rpartition(".")[2] for path, new_path in self.renamed.items()}
+        old_names = {new_path: path.rpartition(".")[2] for path, new_path in self.renamed.items()}
+        as_is = Form(AS_IS, self.old, versions[0], source=self.new, names=old_names)
+        return [as_is, *(replace(form, source=self.old, names=new_names) for form in forms)]
 
     def _compared(self, version: int) -> tuple[int, int] | None:
         """Return the versions at which a message is priced, or None if the change does not affect it."""
@@ -71,8 +68,9 @@ class ChangedDefinition(NamedTuple):
         return (before.high, after.high) if before and after and (before.high != after.high or not known) else None
 
 
-def _names(renamed: Mapping[str, str]) -> dict[str, str]:
-    return {path: new_path.rpartition(".")[2] for path, new_path in renamed.items()}
+def renamed_fields(changes: Iterable[Change]) -> dict[str, str]:
+    """Return the new paths of renamed fields by their old paths."""
+    return {change.old_path: change.path for change in changes if change.kind == "renamed" and change.path}
 
 
 def price_traffic(changes: Mapping[str, ChangedDefinition], messages: Iterable[Decoded]) -> tuple[Prices, int]:
@@ -82,12 +80,8 @@ def price_traffic(changes: Mapping[str, ChangedDefinition], messages: Iterable[D
     """
 
     def forms_of(spec: MessageSpec, version: int) -> Sequence[Form]:
-        change = changes.get(spec.name)
-        as_is, *others = change.forms(version) if change else [None]
-        if not change or not as_is or not others:
-            return ()
-        back = {new_path: path for path, new_path in change.renamed.items()}
-        return replace(as_is, source=change.new, names=_names(back)), *others
+        forms = changes[spec.name].forms(version) if spec.name in changes else ()
+        return forms if len(forms) > 1 else ()
 
     prices = Prices(forms_of)
     return prices, sum(not prices.add(decoded) for decoded in messages)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.changed_definitions import check_fields
-from kwire_cli.analysis.costs.comparison_answer import Compared
+from kwire_cli.analysis.costs.comparison_answer import comparison_answer
 from kwire_cli.analysis.costs.forms import FORMS, GIVEN, Choice, Form, forms_of, highest, usual_choice
 from kwire_cli.analysis.costs.overhead import Overhead
 from kwire_cli.analysis.costs.prices import Prices, as_given, body_of, compare_values, flexible_headers, skip_reason
@@ -111,16 +111,17 @@ def compare(
         chosen = choice if versions or forms or loaded else usual_choice(None if captures else spec, number)
         return [Form(GIVEN, spec, number), *forms_of(spec, number, chosen)]
 
+    skipped: Counter[str] = Counter()
+    lines = _lines(captures, filter, port, tls_keylog, specs, kafka)
     if not captures:
         if message is None:
             raise InputError("give captures, or a message and its values")
         spec = definitions.message(message)
         check_version(spec, version)
         check_fields([spec], fields)
-        at = forms_at(spec, highest(spec) if version is None else version)
-        return Compared(f"values of {spec.name}", [compare_values(at, values)]).answer(by_field=by_field).read()
-    lines = _lines(captures, filter, port, tls_keylog, specs, kafka)
-    if proposals:
+        several = [compare_values(forms_at(spec, highest(spec) if version is None else version), values)]
+        about = f"values of {spec.name}"
+    elif proposals:
         pricing = Pricing(definitions, proposals, [Assumption.parse(text) for text in assume])
         priced = ProposalPrices(Redaction(definitions), pricing)
         for line in lines:
@@ -128,21 +129,20 @@ def compare(
         if not priced.priced:
             raise InputError("no message is changed by the proposals")
         return priced.answer().read()
-    prices = Prices(forms_at)
-    skipped: Counter[str] = Counter()
-    for line in lines:
-        body = body_of(line)
-        if (reason := skip_reason(body)) or body is None:
-            skipped[reason] += 1
-        else:
-            prices.add(body)
-    if not prices.found:
-        raise InputError("there is no message to price")
-    check_fields(list({spec.name: spec for spec, _ in prices.forms}.values()), fields)
-    totals = [*prices.found.values()]
-    about = f"{sum(as_given(one).messages for one in totals)} messages of {', '.join(map(str, captures))}"
-    headers = flexible_headers(definitions, totals)
-    return Compared(about, totals, flexible_headers=headers, skipped=skipped).answer(by_field=by_field).read()
+    else:
+        prices = Prices(forms_at)
+        for body in map(body_of, lines):
+            if (reason := skip_reason(body)) or not body:
+                skipped[reason] += 1
+            else:
+                prices.add(body)
+        if not prices.found:
+            raise InputError("there is no message to price")
+        check_fields(list({spec.name: spec for spec, _ in prices.forms}.values()), fields)
+        several = [*prices.found.values()]
+        about = f"{sum(as_given(one).messages for one in several)} messages of {', '.join(map(str, captures))}"
+    headers = flexible_headers(definitions, several)
+    return comparison_answer(about, several, by_field=by_field, flexible_headers=headers, skipped=skipped).read()
 
 
 def _lines(captures: Sequence[Input], text: str | None, *ways: Any) -> Iterator[Captured]:

@@ -6,6 +6,8 @@ because a client uses a version only if its broker offers it.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from kwire_cli.spec.evolution.breaking import RULES
@@ -13,33 +15,28 @@ from kwire_cli.spec.evolution.changes import problems
 from kwire_cli.spec.evolution.layout import layout_at, ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from kwire_cli.analysis.costs.forms import Form
 
 
-def effects(priced: Collection[Sequence[Form]]) -> Iterator[str]:
+def effects(priced: Iterable[Sequence[Form]]) -> Iterator[str]:
     """Yield a sentence for each form. `priced` has the forms of each message and version, first the current one."""
-    by_name: dict[str, list[tuple[Form, Form]]] = {}
+    pairs: dict[str, list[tuple[Form, Form]]] = defaultdict(list)
     for as_is, *others in priced:
         for form in others:
-            by_name.setdefault(form.name, []).append((as_is, form))
-    for name, pairs in by_name.items():
-        new: set[int] = set()
-        same: set[int] = set()
-        faults: dict[str, None] = {}
-        for old, form in pairs:
-            if form.version == old.version:
-                same.add(old.version)
-                faults.update(dict.fromkeys(_faults(old, form)))
-            else:
-                new.add(form.version)
-        if new:
-            yield f"{name}: in version {_text(new)}, which two programs use only if both have it."
+            pairs[form.name].append((as_is, form))
+    for name, forms in pairs.items():
+        same = [(old, new) for old, new in forms if old.version == new.version]
+        new_versions = {new.version for old, new in forms if old.version != new.version}
+        if new_versions:
+            yield f"{name}: in version {_text(new_versions)}, which two programs use only if both have it."
+        versions = _text({old.version for old, _ in same})
+        faults = dict.fromkeys(chain.from_iterable(_faults(old, new) for old, new in same))
         if faults:
-            yield f"{name}: a new version is needed. In version {_text(same)}, {' and '.join(faults)}."
+            yield f"{name}: a new version is needed. In version {versions}, {' and '.join(faults)}."
         elif same:
-            yield f"{name}: possible in version {_text(same)}. Programs without the field skip it."
+            yield f"{name}: possible in version {versions}. Programs without the field skip it."
 
 
 def _faults(old: Form, new: Form) -> Iterator[str]:

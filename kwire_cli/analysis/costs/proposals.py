@@ -150,7 +150,7 @@ class Pricing:
     @property
     def effects(self) -> Iterator[str]:
         """The effects of each form on programs that do not know the proposal, as sentences."""
-        return effects([forms for forms in self._prices().forms.values() if len(forms) > 1])
+        return effects(self._prices().forms.values())
 
     def _new_fields(self, spec: MessageSpec) -> dict[str, FieldSpec]:
         """Return the new fields of a message or header by the paths of assumptions."""

@@ -3,7 +3,7 @@
 import pytest
 from kit.messages import definition
 
-from kwire_cli.analysis.costs.comparison_answer import SHOWN, Compared, example, names_text
+from kwire_cli.analysis.costs.comparison_answer import SHOWN, comparison_answer, example, names_text
 from kwire_cli.analysis.costs.forms import FLEXIBLE, INFLEXIBLE, Choice, Form, forms_of
 from kwire_cli.analysis.costs.prices import add_prices, price
 from kwire_cli.answer import MOST_ROWS
@@ -39,7 +39,7 @@ def compared(spec, value, choice):
 
 
 def tables_of(totals, **how):
-    return answer_document(Compared("remark", [totals]).answer(**how))["tables"]
+    return answer_document(comparison_answer("remark", [totals], **how))["tables"]
 
 
 def test_the_answer_says_what_is_lost_filled_and_refused():
@@ -59,7 +59,7 @@ def test_the_answer_says_what_is_lost_filled_and_refused():
     assert (lost["path"], lost["first"], lost["kafka"], lost["forms"]) == ("b", '"text"', "drops", "version 0")
     assert (filled["path"], filled["default"], filled["formNames"]) == ("c", "0", ["version 0"])
     assert refused["why"].startswith("a: 70000 does not fit int32 written as packed16")
-    shown = answer_text(Compared("remark", [comparison]).answer())
+    shown = answer_text(comparison_answer("remark", [comparison]))
     assert "remark" in shown
     assert '"text"' in shown
 
@@ -86,4 +86,4 @@ def test_long_lists_of_losses_are_cut_for_a_person_alone():
     spec = definition(*({"name": f"F{n}", "type": "int32", "versions": "1+"} for n in range(count)))
     comparison = compared(spec, {f"f{n}": n + 1 for n in range(count)}, Choice(versions=(0,)))
     assert len(tables_of(comparison)["lost"]) == count
-    assert answer_text(Compared("", [comparison]).answer()).splitlines()[-1] == "… and 3 more"
+    assert answer_text(comparison_answer("", [comparison])).splitlines()[-1] == "… and 3 more"
