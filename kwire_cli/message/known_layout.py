@@ -35,7 +35,6 @@ from kwire_cli.message.roles import (
     topic_names,
     topics_in,
 )
-from kwire_cli.spec.kafka import API_VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -100,9 +99,8 @@ class Layouts:
         catalog = self.catalog
         api = catalog.api_by_key(api_key)
         message = api and (api.request if kind == "request" else api.response)
-        # An ApiVersions response may have version 0 for any requested version, and some clients encode its request
-        # incorrectly. Messages that contain other messages are rare, and are shown with them.
-        if not api or not message or api_key == API_VERSIONS or holds(message):
+        # Messages that contain other messages are rare, and are shown with them.
+        if not api or not message or holds(message):
             return None
         spec = catalog.message(message)
         if version not in spec.valid_versions:
