@@ -15,7 +15,7 @@ import click
 
 from kwire_cli.analysis.comparison.profiles import Profiles
 from kwire_cli.analysis.comparison.traffic import traffic_answer
-from kwire_cli.analysis.subjects import TRAFFIC
+from kwire_cli.analysis.subjects import LAKES, TRAFFIC
 from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.typed_options import given, option
 from kwire_cli.errors import InputError
@@ -51,7 +51,7 @@ def by_option() -> Any:
 
 
 def are_traffic(options: DiffedMessages, a: str, b: str) -> bool:
-    """Return whether both arguments are captures or request logs, and not two captures of a single frame each.
+    """Return whether both arguments are captures, request logs or lakes, and not two captures of a single frame each.
 
     Return False if an option is given that only messages support.
     """
@@ -61,9 +61,9 @@ def are_traffic(options: DiffedMessages, a: str, b: str) -> bool:
         kinds = {name: recognise(name).kind for name in (a, b)}
     except InputError:  # the reader of messages reports the error
         return False
-    if not TRAFFIC.issuperset(kinds.values()):
+    if not (TRAFFIC | LAKES).issuperset(kinds.values()):
         return False
-    return any(kind is Kind.REQUEST_LOG or _has_several(options, name) for name, kind in kinds.items())
+    return any(kind is not Kind.CAPTURE or _has_several(options, name) for name, kind in kinds.items())
 
 
 def _has_several(options: DiffedMessages, name: str) -> bool:

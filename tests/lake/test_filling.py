@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from kit.commands import ROOT, kwire, slow
+from kit.commands import ROOT, json_of, kwire, slow
 from kit.lakes import run
 
 import kwire_cli
@@ -64,3 +64,13 @@ def test_commands_that_need_bytes_refuse_lakes(tmp_path, command):
     done = kwire(command, tmp_path)
     assert done.code == 2
     assert "a lake" in done.err
+
+
+def test_lakes_differ_as_their_captures(tmp_path):
+    captures = [SAMPLES / "captures" / name for name in ("ipv6.pcap", "kafka-python-4.4.0.pcapng")]
+    lakes = [tmp_path / capture.stem for capture in captures]
+    for capture, lake in zip(captures, lakes, strict=True):
+        run([capture], lake, "all")
+    found = json_of("diff", *lakes)
+    assert found["tables"]["apis"]
+    assert found["tables"] == json_of("diff", *captures)["tables"]
