@@ -11,6 +11,7 @@ from kwire_cli.questions.traffic import queries_in
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import MAGIC_V2
 from kwire_cli.source.capture_inputs import CaptureInput
+from kwire_cli.source.opening import LakeInput
 from kwire_cli.stores import is_file, sizes
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ def facts_of(opened: Opened) -> InputFacts:
     if isinstance(opened, CaptureInput):
         notices = tuple(notice.text for _, notice in opened.notices)
         return InputFacts(opened.label, opened.kind, max(len(opened.files), 1), opened.size or None, notices)
+    if isinstance(opened, LakeInput):
+        return InputFacts(opened.label, opened.kind, opened.files, opened.size)
     name = opened.recognised.name
     size = sum(sizes([name])) if name is not None and is_file(name) else None
     return InputFacts(opened.label, opened.kind, 1, size)

@@ -25,7 +25,7 @@ from kwire_cli.source.opening import LakePart
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from kwire_cli.facts.memory import Tables
     from kwire_cli.source.opening import LakeInput
@@ -100,7 +100,10 @@ def fill(tables: Tables, opened: LakeInput) -> tuple[int, list[str]]:
         for point in points:
             filling = _Filling(tables, lake, point, opened.part, is_alone=len(points) == 1)
             count += filling.fill(parts, bodies)
-        return count, _lacking(lake, [*parts, *bodies])
+        exported = lake.rows("select size, tables from inputs where kind in ('capture', 'request-log')")
+    opened.files = len(exported)
+    opened.size = sum(row["size"] for row in exported)
+    return count, _lacking({row["tables"] for row in exported}, [*parts, *bodies])
 
 
 def _points(lake: Lake, opened: LakeInput) -> list[str]:
@@ -124,13 +127,10 @@ def parts_of(opened: LakeInput) -> Iterator[LakePart]:
             yield LakePart(row["point"], row["day"])
 
 
-def _lacking(lake: Lake, tables: Sequence[str]) -> list[str]:
-    """Return the tables that some captures of the lake were exported without."""
-    kinds = "('capture', 'request-log')"
-    rows = lake.rows(f"select distinct tables from inputs where kind in {kinds}")  # noqa: S608 - our own text
-    exported = [{*row["tables"].split(",")} for row in rows]
+def _lacking(exported: Collection[str], tables: Iterable[str]) -> list[str]:
+    """Return the tables that some inputs were exported without. `exported` has the tables of each, with commas."""
     chosen = dict.fromkeys(BODIES if table.startswith(f"{BODIES}_") else table for table in ("connections", *tables))
-    common = set.intersection(*exported) if exported else set()
+    common = set.intersection(*({*names.split(",")} for names in exported)) if exported else set()
     return [table for table in chosen if table not in common]
 
 

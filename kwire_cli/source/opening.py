@@ -95,8 +95,14 @@ class BodiesInput(Opened):
 
 
 class LakeInput(Opened):
-    """A lake. Questions fill their tables from the tables of the lake."""
+    """A lake. Questions fill their tables from the tables of the lake.
 
+    `files` and `size` are the number of captures and request logs that were exported, and their bytes. They are known
+    after the tables were filled.
+    """
+
+    files: int = 0
+    size: int = 0
     part: LakePart | None = None
     """The part of the lake that is asked; None for all of it."""
 
