@@ -21,6 +21,7 @@ from kwire_cli.lake import delta
 from kwire_cli.lake.arrow_files import arrow_place
 from kwire_cli.lake.delta import DAY, NO_DAY, RUN, UNIT, Statistics, Written
 from kwire_cli.lake.query import Lake
+from kwire_cli.lake.tables import PART_TABLES
 from kwire_cli.stores.writing import make_folder, writing
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ OLD_MS = 24 * 3600 * 1000
 """Age in milliseconds from which rows without a run in `inputs` are dropped: their run died or was replaced."""
 HOURS = 168
 """Hours for which unreferenced files stay on the disk: readers may still have them open."""
-KEYED = ("frames", "faults", "bodies_")
+KEYED = ("frames", "faults", "bodies_", *PART_TABLES)
 """The tables, or prefixes of tables, whose rows contain the key of a frame."""
 
 
@@ -114,9 +115,9 @@ class Deleted:
 def delete(folder: Place, condition: str) -> Deleted:
     """Delete the frames that match a condition over `frames`, and all rows of other tables about them.
 
-    This includes the bodies and faults of the frames, the names of the clients, and the carried state of connections of
-    their capture points, which may contain bytes of the frames. Costs are sums, and remain. Old files are removed from
-    the disk at once, so no other process may read or write the lake meanwhile.
+    This includes the bodies, errors and faults of the frames, their connections, the names of the clients, and the
+    carried state of connections of their capture points, which may contain bytes of the frames. Costs are sums, and
+    remain. Old files are removed from the disk at once, so no other process may read or write the lake meanwhile.
 
     Raises:
         InputError: DuckDB rejects the condition.
@@ -130,10 +131,13 @@ def delete(folder: Place, condition: str) -> Deleted:
     keys = pc.unique(_keys(found))
     clients = pc.unique(found["client_id"])
     points = pc.unique(found["capture_point"])
+    connections = pc.unique(_keys(found, "connection"))
 
-    def keep(action: Mapping[str, Any]) -> Keep:
-        del action
+    def keep(_: Mapping[str, Any]) -> Keep:
         return lambda rows: pc.invert(pc.is_in(_keys(rows), keys))
+
+    def keep_connections(_: Mapping[str, Any]) -> Keep:
+        return lambda rows: pc.invert(pc.is_in(_keys(rows, "connection"), connections))
 
     def keep_names(_: Mapping[str, Any]) -> Keep:
         return lambda rows: pc.invert(pc.and_(pc.equal(rows["kind"], "client"), pc.is_in(rows["key"], clients)))
@@ -144,15 +148,15 @@ def delete(folder: Place, condition: str) -> Deleted:
     for table in delta.tables_of(folder):
         if table.startswith(KEYED):
             _rewrite(folder, table, list, keep)
-    for table, those in (("names", keep_names), ("carried", keep_carried)):
+    for table, those in (("names", keep_names), ("carried", keep_carried), ("connections", keep_connections)):
         if delta.exists(folder, table):
             _rewrite(folder, table, list, those)
     _vacuum(folder, 0)
     return Deleted(found.num_rows, len(points))
 
 
-def _keys(rows: pa.Table) -> pa.ChunkedArray:
-    numbers = [rows[name].cast(pa.string()).fill_null("") for name in ("connection", "frame")]
+def _keys(rows: pa.Table, *names: str) -> pa.ChunkedArray:
+    numbers = [rows[name].cast(pa.string()).fill_null("") for name in names or ("connection", "frame")]
     return pc.binary_join_element_wise(rows["capture_point"], *numbers, "\0")
 
 

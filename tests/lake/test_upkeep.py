@@ -102,6 +102,10 @@ def test_a_client_is_erased(lake):
     assert rows_of(lake, "select * from frames order by all") == before
     joined = "select count(*) from bodies_fetch_response b anti join frames f using (capture_point, connection, frame)"
     assert rows_of(lake, joined) == [(0,)]
+    for table in ("set_fields", "produce_batches", "errors"):
+        assert rows_of(lake, joined.replace("bodies_fetch_response", table)) == [(0,)]
+    joined = "select count(*) from connections c anti join frames f using (capture_point, connection)"
+    assert rows_of(lake, f"{joined} where not is_unused") == [(0,)]
     assert rows_of(lake, f"select count(*) from names where key = '{client}'") == [(0,)]
     for path in lake.rglob("*"):
         if path.is_file() and path.parent.parent.name != "inputs":
