@@ -70,7 +70,7 @@ class Options(Tables, Captures, Definitions):
 @click.command(name="clients", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> Exit:
-    """List the clients in packet captures and brokers' request logs.
+    """List the clients in packet captures, brokers' request logs and lakes.
 
     INPUT is files, counted together, or - for standard input. A client is its id, its address, and its
     software if it said so. With --to, exits with 1 if any client would be refused.

@@ -39,8 +39,8 @@ class Options(OfGroups, Asking, OnSpark):
 def command(environment: Environment, options: Options) -> Exit:
     """Show who joins and leaves groups, why they rebalance, and who gets which partitions.
 
-    INPUT is packet captures or brokers' request logs, and logs of __consumer_offsets and __share_group_state, or -
-    for standard input. It may have classic, consumer (KIP-848), share and streams groups. With --master, tasks of
+    INPUT is packet captures, brokers' request logs or lakes, and logs of __consumer_offsets and __share_group_state,
+    or - for standard input. It may have classic, consumer (KIP-848), share and streams groups. With --master, tasks of
     Spark read each input by itself.
     """
     with environment.answering():

@@ -99,9 +99,9 @@ class Options(Reported, Intervals, OnSpark):
 @click.command(name="stats", cls=Command, examples=EXAMPLES)
 @takes(Options)
 def command(environment: Environment, options: Options) -> Exit:
-    """Count requests, bytes, latencies and errors in captures and request logs.
+    """Count requests, bytes, latencies and errors in captures, request logs and lakes.
 
-    INPUT is packet captures and brokers' request logs, or - for standard input. There is a table for each
+    INPUT is packet captures, brokers' request logs and lakes, or - for standard input. There is a table for each
     dimension, such as api or client. With --every, each interval has its own counts. If a capture comes through
     a pipe, the counts of an interval are written when it is over.
     """
@@ -127,7 +127,9 @@ def _count_inputs(environment: Environment, options: Options, counts: Stats | Ti
     for opened in open_inputs(options.source, reading_of(options), Terminal(environment)):
         refuse_unfit(options, opened)
         if opened.kind not in TRAFFIC | LAKES:
-            what = f"this question is about packet captures and brokers' request logs, not about {opened.kind.what}"
+            what = (
+                f"this question is about packet captures, brokers' request logs and lakes, not about {opened.kind.what}"
+            )
             raise InputError(f"{missing_names(options.source)}{what}", file=opened.name)
         kinds.add(opened.kind)
         if kinds >= TRAFFIC:

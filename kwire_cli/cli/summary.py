@@ -48,7 +48,7 @@ def overview(environment: Environment, options: Options) -> Exit:
 
     INPUT is files and folders, counted together, or - for standard input. The summary has brokers and clients,
     traffic, latencies and errors, what the capture lacks, the most important findings, and commands to type
-    next. `kwire INPUT` without a command does the same for captures, request logs and folders.
+    next. `kwire INPUT` without a command does the same for captures, request logs, folders and lakes.
     """
     summary = Summary(Redaction(reading_of(options).catalog))
     with environment.answering():

@@ -48,7 +48,7 @@ class Options(OfTransactions, Open, Asking, OnSpark):
 def command(environment: Environment, options: Options) -> Exit:
     """Show transactions: begin, partitions, offsets, end, errors.
 
-    INPUT is captures, brokers' request logs or log directories, several of one kind counted together, or - for
+    INPUT is captures, brokers' request logs, log directories or lakes, several of one kind counted together, or - for
     standard input. With --master, tasks of Spark read each input by itself.
     """
     with environment.answering():
