@@ -1,9 +1,13 @@
 """Connections that do not come about, that are closed or not answered, and too many of them."""
 
 import pytest
-from kit.calls import INCIDENTS, REAL, SAMPLES, SECOND, all_findings, codes, diagnosed, frames, rewritten, texts
+from kit.calls import (
+    INCIDENTS, REAL, SAMPLES, SECOND, START, MadeCall, all_findings, codes, diagnosed, found, found_by_each, frames,
+    rewritten, texts,
+)  # fmt: skip
 from kit.captures import ports
 
+from kwire_cli.facts.connections import CONNECTIONS
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.model import turned
 from kwire_cli.source.packets.segments import Segments
@@ -89,6 +93,36 @@ def test_a_broker_that_never_answers_before_the_capture_ends(tmp_path):
             ),
         )
     ]
+
+
+def connection(number, second, **columns):
+    """Return a connection to a broker as a row, closed a second later."""
+    row = dict.fromkeys([name for name, _ in CONNECTIONS]) | {
+        "connection": number, "ordinal": number, "client_address": "10.0.0.1:50000",
+        "broker_address": "10.0.0.9:9092", "opened": True, "outcome": "accepted",
+        "first_time": round((START + second) * 1e6), "closed_time": round((START + second + 1) * 1e6),
+    }  # fmt: skip
+    return [*(row | columns).values()]
+
+
+def test_the_only_connection_ends_and_the_next_ones_are_refused():
+    calls = [MadeCall("Heartbeat", {}, {"errorCode": 0}, at=0.5), MadeCall("JoinGroup", at=0.8)]
+    killed = connection(0, 0, closed_by="broker")
+    rules = ("BROKER_STOPPED", "CLOSED_IN_PLACE_OF_ANSWER")
+    assert [*map(len, found_by_each(rules, calls, [killed]).values())] == [0, 1]
+    refused = connection(1, 1.5, outcome="refused")
+    assert [*map(len, found_by_each(rules, calls, [killed, refused]).values())] == [1, 0]
+    much_later = connection(1, 60, outcome="refused")
+    assert [*map(len, found_by_each(rules, calls, [killed, much_later]).values())] == [0, 1]
+
+
+def test_a_request_waits_since_the_answer_before():
+    """A broker reads the next request of a connection when it has answered the one before."""
+    beat = MadeCall("Heartbeat", at=1)
+    later = MadeCall("Heartbeat", at=9.5, connection="other")
+    for took, count in ((8.5, 0), (0.1, 1)):
+        calls = [MadeCall("SyncGroup", {}, {}, took=took), beat, later]
+        assert len(found("NO_ANSWER", calls, [connection(0, 8, closed_by="client", broker_heard=True)])) == count
 
 
 def test_connections_closed_at_the_very_first_request():

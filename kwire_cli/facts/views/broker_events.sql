@@ -1,5 +1,5 @@
--- One row for each time at which a broker stopped (it ended all its connections at once) or stood still (it answered
--- nothing while requests waited, then all of them). `ended` is when it answered again, null if it did not;
+-- One row for each time at which a broker stopped (it ended all its connections at once, or its only one and refused the
+-- next) or stood still (it answered nothing while requests waited, then all of them). `ended` is when it answered again, null if it did not;
 -- `broker` is the node id.
 with closings as (
     select broker_address, closed_time as time, connection, client, place, null::timestamptz as answer_time
@@ -78,7 +78,14 @@ events as (
     select *
     from stops
     where seconds_between(began, last_time) < 0.5 and (ended is null or seconds_between(last_time, ended) > 1)
-        and connections >= 2
+        and (
+            connections >= 2
+            or exists (
+                select 1 from connections c
+                where c.broker_address = stops.broker_address and c.outcome = 'refused'
+                    and c.first_time between stops.last_time and stops.last_time + to_seconds(10)
+            )
+        )
     union all
     select * from standstills
 ),

@@ -4,7 +4,10 @@ with ends as (
 ),
 answering as (select distinct broker_address from calls where is_answered),
 answered_later as (
-    select connection, max(frame) as last_answered from calls where is_answered group by connection
+    select connection, max(frame) as last_answered, max(response_time) as last_answer_time
+    from calls
+    where is_answered
+    group by connection
 ),
 tried_again as (
     select client, api, max(request_time) as last_request from calls group by client, api
@@ -13,7 +16,12 @@ waiting as (
     select
         c.client, c.broker_address, c.software, c.api, c.api_version, c.connection, c.request_place as place,
         coalesce(c.allowed_ms, 0) / 1000 as allowed_s,
-        seconds_between(c.request_time, coalesce(c.response_time, t.closed_time, e.last_time)) as waited_s,
+        case  -- a broker answers the requests of a connection one by one
+            when c.response_time is not null then seconds_between(c.request_time, c.response_time)
+            else seconds_between(
+                greatest(c.request_time, l.last_answer_time), coalesce(t.closed_time, e.last_time)
+            )
+        end as waited_s,
         c.response_time is null and t.closed_by = 'client' and a.last_request > t.closed_time as is_given_up
     from calls c
     join ends e on e.capture_point is not distinct from c.capture_point
