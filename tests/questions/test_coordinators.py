@@ -52,6 +52,15 @@ def test_a_coordinator_that_is_found_and_is_none():
     assert row[2] == "5 answers (JoinGroup) for billing in 4.0 s: NOT_COORDINATOR"
 
 
+def test_a_coordinator_that_cannot_write():
+    """The broker answers SyncGroup after offsets.commit.timeout.ms, as too few replicas are in sync."""
+    sync = MadeCall("SyncGroup", {"groupId": "billing"}, {}, took=5.0, errors=["COORDINATOR_NOT_AVAILABLE"])
+    assert [row[0] for row in both([sync])] == ["COORDINATOR_NOT_FOUND"]
+    commits = [lost(step / 10, "OffsetCommit", groupId="billing") for step in range(3)]
+    assert [row[0] for row in both(commits)] == ["COORDINATOR_NOT_FOUND"]
+    assert [row[0] for row in both(commits[:2])] == ["COORDINATOR_LATE"]
+
+
 def test_short_waits_do_not_add_up():
     calls = []
     for step in range(0, 60, 20):

@@ -1,7 +1,8 @@
 -- One row for each client that waited for coordinators of groups or transactional ids, one for long waits and one for
 -- short ones. A wait is COORDINATOR_NOT_AVAILABLE and its like in a row, up to the next answer without an error. The
 -- broker that FindCoordinator names may not be ready yet, so that an answer of FindCoordinator ends a wait only if the
--- next answer of that broker is no such error.
+-- next answer of that broker is no such error. A coordinator that cannot write a record answers
+-- COORDINATOR_NOT_AVAILABLE too (`is_unwritten`), after a while or again and again.
 with searches as (
     select
         connection, frame,
@@ -11,7 +12,7 @@ with searches as (
 searched as (select connection, frame, unnest(keys) as key from searches),
 answers as (
     select
-        c.client, c.client_host, c.software, c.api, c.errors, c.response_time, c.response_place,
+        c.client, c.client_host, c.software, c.api, c.errors, c.response_time, c.response_place, c.latency_us,
         case
             when c.api = 'FindCoordinator' then s.key
             when c.api = 'TxnOffsetCommit' then c.group_id
@@ -20,7 +21,9 @@ answers as (
         list_filter(
             c.errors,
             lambda error: error in ('COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR', 'COORDINATOR_LOAD_IN_PROGRESS')
-        ) as missing
+        ) as missing,
+        c.api in ('SyncGroup', 'OffsetCommit', 'TxnOffsetCommit')
+            and list_contains(c.errors, 'COORDINATOR_NOT_AVAILABLE') as is_write
     from calls c
     left join searched s on s.connection = c.connection and s.frame = c.frame
     where c.is_answered
@@ -57,14 +60,19 @@ waits as (
         client, client_host, key, max(software) as software, count(*) as answers, list(distinct api) as apis,
         flatten(list(missing)) as errors,
         coalesce(seconds_between(min(response_time), max(response_time)), 0) as lasted_s,
-        max(all_works) > works as is_over, list(distinct response_place) as places
+        max(all_works) > works as is_over,
+        coalesce(max(latency_us) filter (where is_write) >= 1e6, false)
+            or count(*) filter (where is_write) >= 3 as is_unwritten,
+        list(distinct response_place) as places
     from ended
     where len(missing) > 0
     group by client, client_host, key, works
 )
 select
     client,
-    answers >= 4 and lasted_s >= 3 as is_long,  -- a new cluster makes the coordinator's topic in a second or two
+    -- a new cluster makes the coordinator's topic in a second or two
+    is_unwritten or (answers >= 4 and lasted_s >= 3) as is_long,
+    case when bool_or(is_unwritten) then 'write' end as in_case,
     max(software) as software,
     sum(answers)::bigint as answers,
     list_sort(list_distinct(flatten(list(apis)))) as apis,
