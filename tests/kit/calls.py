@@ -50,6 +50,8 @@ class MadeCall:
     """A call with the attributes that are given, as rows of tables have them; times are seconds after START."""
 
     topics = ()
+    anomalies = ()
+    """The anomalies of the response."""
     software = None
     version = 12
 
@@ -125,6 +127,7 @@ def fill(tables, calls, connections=(), batches=()):
         }  # fmt: skip
         response = {
             "src": call.broker, "dst": call.client, "time": call.answered, "kind": "response",
+            "anomalies": call.anomalies,
             "frame": 2 * number + 2, "request_frame": 2 * number + 1, "errors": [*map(str, call.errors)],
             "error_codes": codes, "throttle_ms": round(call.throttle * 1000) or None, "delayed": call.delayed,
             "latency_us": None if call.asked is None or call.answered is None else

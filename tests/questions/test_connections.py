@@ -2,8 +2,20 @@
 
 import pytest
 from kit.calls import (
-    INCIDENTS, REAL, SAMPLES, SECOND, START, MadeCall, all_findings, codes, diagnosed, found, found_by_each, frames,
-    rewritten, texts,
+    INCIDENTS,
+    REAL,
+    SAMPLES,
+    SECOND,
+    START,
+    MadeCall,
+    all_findings,
+    codes,
+    diagnosed,
+    found,
+    found_by_each,
+    frames,
+    rewritten,
+    texts,
 )  # fmt: skip
 from kit.captures import ports
 

@@ -61,6 +61,13 @@ def test_a_replica_nearby_is_no_empty_answer():
     assert found("EMPTY_FETCHES", calls) == []
 
 
+def test_an_answer_that_was_not_read_is_not_empty():
+    calls = [fetch(step, 5, 9, size=0) for step in range(6)]
+    for call in calls:
+        call.anomalies = ["TRUNCATED"]
+    assert found("EMPTY_FETCHES", calls) == []
+
+
 def test_sessions_that_the_broker_forgot():
     calls = [fetch(step, 5, 5, size=0, sessionId=7, sessionEpoch=step) for step in range(20)]
     for call in calls[::2]:

@@ -9,7 +9,7 @@ with empty as (
             else 'other'
         end as reason
     from fetched
-    where not is_internal and error_code = 0 and records_size = 0 and fetch_offset >= 0
+    where not is_internal and is_sound and error_code = 0 and records_size = 0 and fetch_offset >= 0
         and high_watermark > fetch_offset and preferred_read_replica < 0
 ),
 offsets as (

@@ -20,6 +20,7 @@ short as (
         and not (p.closed_by = 'broker' and (p.unanswered > 0 or p.answers = 0))
         and seconds_between(p.first_time, p.closed_time) <= $short_s
         and seconds_between(coalesce(p.last_call_time, p.first_time), p.closed_time) < $idle_s
+        and p.client not in (select client from dropped_responses)
 ),
 densest as (
     select client, broker_address, max(within_window) as connections, arg_max(first_time, within_window) as first_time

@@ -1,6 +1,7 @@
-"""Make captures of sizes in trouble: a request over socket.request.max.bytes, batches that come near their limit.
+"""Make captures of sizes in trouble: a request over socket.request.max.bytes, batches that come near their limit, and a
+response that a client does not accept.
 
-Usage: KAFKA_JARS=JARS python make_sizes.py [request|batches]...
+Usage: KAFKA_JARS=JARS python make_sizes.py [request|batches|response]...
 
 Needs the package confluent-kafka.
 """
@@ -11,7 +12,7 @@ import sys
 import time
 
 from cluster import cluster, recording
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 
@@ -51,7 +52,29 @@ def batches() -> None:
             time.sleep(0.2)
 
 
+def response() -> None:
+    """A consumer that accepts responses of 2,000 bytes, and a record of 6,000 bytes."""
+    with cluster() as brokers:
+        brokers.topic("scans")
+        producer = Producer({"bootstrap.servers": brokers.internal, "linger.ms": 0})
+        producer.produce("scans", b"." * 6000)
+        producer.flush(5)
+        with recording("response-not-read.pcap"):
+            client = Consumer(
+                {
+                    "bootstrap.servers": brokers.address(), "client.id": "viewer", "group.id": "viewers",
+                    "auto.offset.reset": "earliest", "receive.message.max.bytes": 2000, "fetch.max.bytes": 1000,
+                    "message.max.bytes": 1000, "reconnect.backoff.ms": 1000,
+                }
+            )  # fmt: skip
+            client.assign([TopicPartition("scans", 0)])
+            until = time.time() + 4
+            while time.time() < until:
+                client.poll(0.5)
+            client.close()
+
+
 if __name__ == "__main__":
-    kinds = {"request": request, "batches": batches}
+    kinds = {"request": request, "batches": batches, "response": response}
     for incident in sys.argv[1:] or kinds:
         kinds[incident]()
