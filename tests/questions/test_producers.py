@@ -1,10 +1,10 @@
-"""Producers that are fenced, out of sequence, send batches again, do not wait for answers, or prefer a partition."""
+"""Producers that are out of sequence, send batches again, do not wait for answers, or prefer a partition."""
 
 import pytest
 from kit.calls import MadeCall, found
 
-OUT_OF_ORDER, OLD_EPOCH = 45, 47
-ERRORS = {OUT_OF_ORDER: "OUT_OF_ORDER_SEQUENCE_NUMBER", OLD_EPOCH: "INVALID_PRODUCER_EPOCH"}
+OUT_OF_ORDER = 45
+ERRORS = {OUT_OF_ORDER: "OUT_OF_ORDER_SEQUENCE_NUMBER"}
 IDEMPOTENT = {"topic": "a", "partition": 0, "records": 1, "size": 70, "magic": 2, "producer_id": 4, "producer_epoch": 0}
 
 
@@ -54,25 +54,6 @@ def test_sequences_wrap():
 
 def test_request_logs_show_errors_without_batches():
     assert texts("SEQUENCE_GAP", [produce(0, OUT_OF_ORDER)]) == ["a-0 refused 1 batch: OUT_OF_ORDER_SEQUENCE_NUMBER"]
-    assert [subject for _, subject, *_ in found("FENCED_PRODUCER", [produce(0, OLD_EPOCH)])] == ["client billing"]
-
-
-IDS = {"transactionalId": "t", "producerId": 7, "producerEpoch": 0}
-FENCED_END = MadeCall("EndTxn", IDS | {"committed": True}, {"errorCode": 90}, at=1, errors=["PRODUCER_FENCED"], who="c")
-
-
-def test_errors_that_the_broker_got_for_a_producer_are_said_to_be_the_brokers():
-    results = [{"name": "a", "resultsByPartition": [{"partitionIndex": 0, "partitionErrorCode": 90}]}]
-    answer = {"errorCode": 0, "resultsByTransaction": [{"transactionalId": "t", "topicResults": results}]}
-    added = MadeCall("AddPartitionsToTxn", {}, answer, errors=["PRODUCER_FENCED"])
-    (text,) = texts("FENCED_PRODUCER", [added, FENCED_END])
-    assert text == "c got 1 AddPartitionsToTxn PRODUCER_FENCED (asked by the broker), 1 EndTxn PRODUCER_FENCED"
-
-
-def test_one_client_may_be_fenced_by_a_timeout():
-    begin = MadeCall("InitProducerId", {"transactionalId": "t"}, {"errorCode": 0, "producerId": 7}, who="c")
-    (text,) = texts("FENCED_PRODUCER", [begin, FENCED_END])
-    assert text == "c got 1 EndTxn PRODUCER_FENCED; only c at 10.0.0.1:50000 initialised it"
 
 
 def test_a_batch_comes_again_on_the_next_connection():

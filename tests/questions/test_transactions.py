@@ -1,4 +1,4 @@
-"""Rules about transactions: hanging, open, long and aborted ones, and those that wait for the one before."""
+"""Rules about transactions that hang, stay open, take long, are aborted or wait, and about fenced producers."""
 
 from dataclasses import replace
 
@@ -34,8 +34,8 @@ def add(second, error=0):
     return "AddPartitionsToTxn", 3, request, response, second
 
 
-def end(second, committed=True):
-    return "EndTxn", 3, {**IDS, "committed": committed}, {"errorCode": 0}, second
+def end(second, committed=True, error=0):
+    return "EndTxn", 3, {**IDS, "committed": committed}, {"errorCode": error}, second
 
 
 def fetch(second, stable, high, partition=0, isolation=1, session=0, silent=False, **more):
@@ -152,3 +152,42 @@ def test_a_transaction_that_is_open_in_several_partitions_is_one_finding():
     open_ = log_batch(0, "x", producerId=4, producerEpoch=0, baseSequence=0, isTransactional=True)
     given = [*log_items("a-0", open_), *log_items("a-1", open_, log_batch(1, "y"))]
     assert found(given) == [("info", "OPEN_TRANSACTION", "partition a-1")]
+
+
+def fenced(*bodies):
+    """Return the text of what is found about fenced producers."""
+    return [row["text"] for row in rows(exchanges(*bodies), {"FENCED_PRODUCER"})]
+
+
+def test_errors_that_the_broker_got_for_a_producer_are_said_to_be_the_brokers():
+    results = [{"name": "a", "resultsByPartition": [{"partitionIndex": 0, "partitionErrorCode": 90}]}]
+    answer = {"errorCode": 0, "resultsByTransaction": [{"transactionalId": "t", "topicResults": results}]}
+    request = {"transactions": [{**IDS, "verifyOnly": True, "topics": [{"name": "a", "partitions": [0]}]}]}
+    (text,) = fenced(("AddPartitionsToTxn", 5, request, answer, 1), end(2, error=90))
+    assert text == "c got 1 AddPartitionsToTxn PRODUCER_FENCED (asked by the broker), 1 EndTxn PRODUCER_FENCED"
+
+
+def test_a_producer_without_a_transactional_id_is_named_by_its_client():
+    result = {"index": 0, "errorCode": 47, "baseOffset": -1}
+    request = {"acks": -1, "topicData": [{"name": "a", "partitionData": [{"index": 0, "recordsSizeInBytes": 80}]}]}
+    refused = ("Produce", 9, request, {"responses": [{"name": "a", "partitionResponses": [result]}]}, 1)
+    (row,) = rows(exchanges(refused), {"FENCED_PRODUCER"})
+    assert (row["subject"], row["text"]) == ("client c", "c got 1 Produce INVALID_PRODUCER_EPOCH")
+
+
+def test_a_transaction_that_timed_out_is_the_cause():
+    for error, name in ((47, "INVALID_PRODUCER_EPOCH"), (48, "INVALID_TXN_STATE")):
+        (text,) = fenced(init(0, 2000), add(1), end(6, error=error))
+        assert f"c got 1 EndTxn {name}; the transaction was open for 5." in text
+        assert text.endswith(", and its transaction.timeout.ms is 2.0 s")
+
+
+def test_an_end_in_the_wrong_state_is_no_fence():
+    assert fenced(init(0, 9000), add(1), end(6, error=48)) == []
+    (text,) = fenced(init(0, 9000), add(1), end(6, error=47))
+    assert text.startswith("c got 1 EndTxn INVALID_PRODUCER_EPOCH; only c at ")
+
+
+def test_a_transactional_id_that_expired():
+    (text,) = fenced(init(0), end(12, error=49))
+    assert text == "c got 1 EndTxn INVALID_PRODUCER_ID_MAPPING; the transactional id was used 12.0 s before"

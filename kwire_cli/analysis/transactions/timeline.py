@@ -22,6 +22,8 @@ COORDINATED = frozenset({"initProducerId", "addPartitions", "addOffsets", "endTr
 WAITS = "CONCURRENT_TRANSACTIONS"
 """The error of a coordinator that has not completed the previous transaction yet."""
 FENCES = frozenset({"INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED"})
+NOT_OPEN = FENCES | {"INVALID_PRODUCER_ID_MAPPING", "INVALID_TXN_STATE"}
+"""The errors of EndTxn that show that the transaction has ended. INVALID_TXN_STATE may follow a timeout (KIP-890)."""
 MOST_UNMARKED = 4
 """Maximum number of transactions of a producer with pending markers. Only lost traffic leaves more than one."""
 
@@ -111,11 +113,25 @@ class _Timeline:
         return event.epoch < epoch or (event.epoch == epoch and bool(FENCES & event.errors.keys()))
 
     def _keep_old(self, event: Event) -> None:
-        """Count an event of an older epoch with the transaction of that epoch."""
+        """Count an event of an older epoch with the transaction of that epoch, which has ended by now."""
         for own in reversed(self.transactions):
             if own.epoch <= event.epoch:
                 own.keep(event)
+                if own is self.current and own.epoch == event.epoch:
+                    self._abort(event)
                 return
+
+    def _abort(self, event: Event) -> None:
+        """End the current transaction, which the coordinator has aborted before an event that is refused."""
+        transaction = self.current
+        self.current = None
+        if transaction is None:
+            return
+        began = transaction.began
+        timeout = transaction.timeout_s
+        open_s = None if began is None or event.time is None else event.time - began
+        is_late = open_s is not None and timeout is not None and open_s >= timeout
+        transaction.close(ABORTED, event.time, event.answered, "coordinator" if is_late else None)
 
     def _begin(self, event: Event, began: float | None) -> Transaction:
         transaction = event.begin(began)
@@ -134,6 +150,8 @@ class _Timeline:
         if not event.is_ok:
             if last is not None:
                 last.keep(event)
+            if NOT_OPEN & event.errors.keys():
+                self._abort(event)
             return
         if self.current is None and last is not None:
             if last.ended_by == "coordinator" and last.result == event.result:  # an operator wrote a marker earlier

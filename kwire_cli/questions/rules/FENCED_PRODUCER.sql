@@ -1,34 +1,64 @@
--- One row for each transactional id whose producer was fenced, and for each client without a transactional id.
+-- One row for each transactional id whose producer was fenced, and for each client without a transactional id. The error
+-- is INVALID_TXN_STATE after some timeouts (KIP-890), and INVALID_PRODUCER_ID_MAPPING if the transactional id expired.
 with fences as (
     select distinct
         coalesce(e.transactional_id, c.transactional_id) as transactional_id,
         case when e.transactional_id is null then c.client end as producer,
         c.client,
         c.software,
+        e.error as code,
         concat(c.api, ' ', e.error, if(e.transactional_id is null, '', ' (asked by the broker)')) as error,
-        c.place
+        c.place,
+        c.request_time
     from errors e
     join calls c on c.connection = e.connection and c.response_frame = e.frame
-    where e.error in ('INVALID_PRODUCER_EPOCH', 'PRODUCER_FENCED')
+    where (
+            e.error in ('INVALID_PRODUCER_EPOCH', 'INVALID_PRODUCER_ID_MAPPING', 'PRODUCER_FENCED')
+            or (e.error = 'INVALID_TXN_STATE' and c.api = 'EndTxn')
+        )
         and c.api in ('InitProducerId', 'AddPartitionsToTxn', 'AddOffsetsToTxn', 'TxnOffsetCommit', 'EndTxn', 'Produce')
 ),
 by_error as (
     select
         transactional_id,
         case when transactional_id is null then client end as client,
+        code,
         error,
         count(*) as times,
         max(software) as software,
         list(distinct producer) filter (where producer is not null) as producers,
+        min(request_time) as first_time,
         list(place) as places
     from fences
-    group by transactional_id, case when transactional_id is null then client end, error
+    group by transactional_id, case when transactional_id is null then client end, code, error
 ),
 instances as (
     select transactional_id, list_sort(list(distinct client || ' at ' || client_address)) as instances
     from calls
     where api = 'InitProducerId' and is_answered and len(errors) = 0
     group by transactional_id
+),
+timed_out as (
+    select
+        transactional_id,
+        max(seconds_between(began, decided)) as open_s,
+        arg_max(timeout_s, seconds_between(began, decided)) as timeout_s
+    from transactions
+    where result = 'aborted' and ended_by = 'coordinator' and not is_in_logs
+        and seconds_between(began, decided) >= timeout_s
+    group by transactional_id
+),
+uses as (
+    select transactional_id, request_time as used_time
+    from calls
+    where transactional_id <> '' and is_answered and len(errors) = 0
+),
+last_uses as (
+    select e.transactional_id, max(u.used_time) as used_time, min(e.first_time) as refused_time
+    from by_error e
+    join uses u on u.transactional_id = e.transactional_id and u.used_time < e.first_time
+    where e.code = 'INVALID_PRODUCER_ID_MAPPING'
+    group by e.transactional_id
 )
 select
     e.transactional_id,
@@ -36,11 +66,23 @@ select
     max(e.software) as software,
     list_sort(list_distinct(flatten(list(e.producers)))) as producers,
     list(e.times || ' ' || e.error order by e.error) as errors,
+    case
+        when any_value(t.open_s) is not null then 'timeout'
+        when bool_and(e.code = 'INVALID_PRODUCER_ID_MAPPING') then 'expired'
+        when len(i.instances) > 1 then 'instances'
+    end as in_case,
+    case when bool_or(e.code = 'INVALID_TXN_STATE') then 'INVALID_TXN_STATE' end as state_error,
+    any_value(t.open_s) as open_s,
+    any_value(t.timeout_s) as timeout_s,
+    case when in_case = 'expired' then any_value(seconds_between(l.used_time, l.refused_time)) end as unused_s,
     case when len(i.instances) > 1 then len(i.instances) end as initialised,
     case when len(i.instances) > 1 then i.instances end as instances,
-    case when len(i.instances) = 1 then i.instances[1] end as only_instance,
+    case when len(i.instances) = 1 and in_case is null then i.instances[1] end as only_instance,
     cast(sum(e.times) as bigint) as weight,
     flatten(list(e.places)) as evidence
 from by_error e
 left join instances i on i.transactional_id = e.transactional_id
+left join timed_out t on t.transactional_id = e.transactional_id
+left join last_uses l on l.transactional_id = e.transactional_id
+where e.code <> 'INVALID_TXN_STATE' or t.open_s is not null
 group by e.transactional_id, e.client, i.instances

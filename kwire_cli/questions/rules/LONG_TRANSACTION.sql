@@ -1,9 +1,11 @@
 -- One row for each producer with transactions that took long, in traffic or in logs, and for each partition whose
--- readers of committed records a transaction holds back that has not ended yet.
+-- readers of committed records a transaction holds back that has not ended yet. Transactions that timed out are in
+-- ABORTED_TRANSACTIONS.
 with long as (
     select *
     from transactions
     where duration_s >= coalesce(least($timeout_s, 0.8 * timeout_s), $timeout_s)
+        and not (result = 'aborted' and ended_by = 'coordinator' and coalesce(duration_s >= timeout_s, false))
 )
 select
     case when any_value(transactional_id) is null then name else 'transactional id ' || name end as subject,

@@ -94,6 +94,13 @@ def test_a_transaction_without_an_end_is_open():
     assert results(timeline(INIT, ADD, end(error=51))) == [("t", 0, "open", None)]
 
 
+@pytest.mark.parametrize("error", [47, 48, 90])
+def test_an_end_that_is_refused_as_the_coordinator_has_aborted(error):
+    short = (*INIT[:2], INIT[2] | {"transactionTimeoutMs": 1000}, INIT[3])
+    assert results(timeline(short, ADD, PRODUCE, end(error=error))) == [("t", 0, "aborted", "coordinator")]
+    assert results(timeline(INIT, ADD, PRODUCE, end(error=error))) == [("t", 0, "aborted", None)]
+
+
 def test_the_end_of_a_transaction_that_began_before():
     [row] = rows(timeline(end()))
     assert (row["begin"], row["result"], row["durationSeconds"]) == (None, "committed", None)
