@@ -3,8 +3,10 @@
 import pytest
 from kit.calls import MadeCall, found
 
-OUT_OF_ORDER = 45
-ERRORS = {OUT_OF_ORDER: "OUT_OF_ORDER_SEQUENCE_NUMBER"}
+NOT_LEADER, TOO_LARGE, OUT_OF_ORDER = 6, 10, 45
+ERRORS = {
+    NOT_LEADER: "NOT_LEADER_OR_FOLLOWER", TOO_LARGE: "MESSAGE_TOO_LARGE", OUT_OF_ORDER: "OUT_OF_ORDER_SEQUENCE_NUMBER",
+}  # fmt: skip
 IDEMPOTENT = {"topic": "a", "partition": 0, "records": 1, "size": 70, "magic": 2, "producer_id": 4, "producer_epoch": 0}
 
 
@@ -54,6 +56,14 @@ def test_sequences_wrap():
 
 def test_request_logs_show_errors_without_batches():
     assert texts("SEQUENCE_GAP", [produce(0, OUT_OF_ORDER)]) == ["a-0 refused 1 batch: OUT_OF_ORDER_SEQUENCE_NUMBER"]
+
+
+def test_a_batch_that_was_refused_comes_again():
+    first = produce(0, NOT_LEADER)
+    (text,) = texts("DUPLICATE_BATCH", [first, produce(1)], batches=batches(1, 1))
+    assert text == "1 of 2 batches came again, to a-0, after NOT_LEADER_OR_FOLLOWER"
+    too_large = [produce(at, TOO_LARGE) for at in range(2)]
+    assert texts("DUPLICATE_BATCH", too_large, batches=batches(1, 1)) == []
 
 
 def test_a_batch_comes_again_on_the_next_connection():

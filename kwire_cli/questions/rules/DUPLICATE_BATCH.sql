@@ -1,14 +1,17 @@
 -- One row for each client that sent batches again. The client's host is a part of the key: what a proxy passes on was
--- not sent again.
+-- not sent again. A batch that is too large is split and sent again, which MESSAGE_TOO_LARGE is about.
 with sent as (
     select
         *,
-        row_number() over (
-            partition by capture_point, client_host, topic_partition, producer_id, producer_epoch, base_sequence, crc
-            order by request_time, frame
-        ) as nth
+        row_number() over before as nth,
+        lag(error) over before as error_before
     from sent_batches
     where crc_valid and producer_id >= 0 and base_sequence >= 0
+        and error is distinct from 'MESSAGE_TOO_LARGE' and error is distinct from 'RECORD_LIST_TOO_LARGE'
+    window before as (
+        partition by capture_point, client_host, topic_partition, producer_id, producer_epoch, base_sequence, crc
+        order by request_time, frame
+    )
 )
 select
     client,
@@ -16,6 +19,8 @@ select
     count(*) as batches,
     count(*) filter (where nth > 1) as repeated,
     list(distinct topic_partition order by topic_partition) filter (where nth > 1) as partitions,
+    list(distinct error_before order by error_before) filter (where error_before is not null) as errors,
+    case when count(error_before) = repeated then 'refused' end as in_case,
     repeated as weight,
     list_distinct(arg_min(request_place, request_place.ordinal, 10) filter (where nth > 1)) as evidence
 from sent
