@@ -69,6 +69,10 @@ standstills as (
         evidence(place) as evidence
     from pauses
     where pause_began is not null and api not in ('JoinGroup', 'SyncGroup')
+        -- these errors come after a timeout of the broker, which waits for other brokers
+        and not list_has_any(
+            errors, ['COORDINATOR_NOT_AVAILABLE', 'NOT_ENOUGH_REPLICAS_AFTER_APPEND', 'REQUEST_TIMED_OUT']
+        )
         and seconds_between(greatest(request_time, pause_began), pause_ended) >= 1
         and latency_us / 1000 > coalesce(allowed_ms, 0) + 1000
     group by broker_address, pause, pause_began, pause_ended
