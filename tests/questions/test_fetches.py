@@ -82,6 +82,14 @@ def test_clients_without_sessions_have_no_churn():
     assert found("FETCH_SESSION_CHURN", calls) == []
 
 
+def test_an_answer_that_a_quota_empties_ends_no_session():
+    calls = [fetch(step, 5, 5, size=0, sessionId=0, sessionEpoch=0, throttle=1.0) for step in range(50)]
+    assert found("FETCH_SESSION_CHURN", calls) == []
+    for call in calls:
+        call.throttle = 0.0
+    assert len(found("FETCH_SESSION_CHURN", calls)) == 1
+
+
 def test_a_session_for_each_connection_is_no_churn():
     calls = [fetch(step, 5, 5, size=0, sessionId=0, sessionEpoch=0, connection=step) for step in range(50)]
     assert found("FETCH_SESSION_CHURN", calls) == []

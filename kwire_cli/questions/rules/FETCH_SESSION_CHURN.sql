@@ -1,9 +1,11 @@
--- One row for each client and broker where fetch sessions often end or are refused.
+-- One row for each client and broker where fetch sessions often end or are refused. An answer that a quota empties ends
+-- the session.
 with marked as (
     select
         *,
         error_code in (70, 71) as is_lost,
-        session_epoch = 0 and nth > 1 and error_code = 0 as is_anew
+        session_epoch = 0 and nth > 1 and error_code = 0 and coalesce(throttle_ms, 0) = 0
+            and not coalesce(lag(throttle_ms > 0) over (partition by connection order by frame), false) as is_anew
     from fetches
     where not is_internal and session_epoch is not null and is_answered
 )
