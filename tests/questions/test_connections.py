@@ -128,6 +128,27 @@ def test_the_only_connection_ends_and_the_next_ones_are_refused():
     assert [*map(len, found_by_each(rules, calls, [killed, much_later]).values())] == [0, 1]
 
 
+@pytest.mark.parametrize(("error", "count"), [("UNKNOWN_MEMBER_ID", 1), ("COORDINATOR_NOT_AVAILABLE", 0)])
+def test_answers_after_a_timeout_of_the_broker_are_no_standstill(error, count):
+    """The broker waits for other brokers, and then answers all requests that waited with it."""
+    calls = [MadeCall("Heartbeat", {}, {}, connection=name) for name in ("one", "two")]
+    calls += [
+        MadeCall("OffsetCommit", {}, {}, at=1, took=5, errors=[error], connection=name) for name in ("one", "two")
+    ]
+    assert len(found("BROKER_STOOD_STILL", calls)) == count
+
+
+def test_a_limit_of_the_rate_closes_connections_late():
+    calls = [MadeCall("ApiVersions", {}, {}, connection="works"), MadeCall("Metadata", {}, {}, connection="works")]
+    calls += [MadeCall("ApiVersions", at=second, connection=second) for second in (2, 3)]
+    rows = [connection(0, 0, closed_time=None)]
+    rows += [
+        connection(number, second, closed_by="broker", closed_time=round((START + second + 3) * 1e6))
+        for number, second in ((1, 2), (2, 3))
+    ]
+    assert [*map(len, found_by_each(("CONNECTION_LIMIT", "CLOSED_IN_PLACE_OF_ANSWER"), calls, rows).values())] == [1, 0]
+
+
 def test_a_request_waits_since_the_answer_before():
     """A broker reads the next request of a connection when it has answered the one before."""
     beat = MadeCall("Heartbeat", at=1)

@@ -79,7 +79,7 @@ select
         when reset and answers > 0 and idle_s >= 3 and is_answered_elsewhere then 'stale'
         when reset and idle_s >= 60 then 'stale'
         when opened and answers = 0 and working_connections > 0 and is_answered_elsewhere
-            and seconds_between(first_time, closed_time) < 1 then 'limit'
+            and seconds_between(first_time, closed_time) < 10 then 'limit'  -- limits of rates delay the close
         when opened and useful_answers = 0 and answers > 0
             and api not in ('ApiVersions', 'SaslHandshake', 'SaslAuthenticate') then 'login'
         else 'unknown'
