@@ -84,3 +84,28 @@ def test_two_clusters_have_partitions_of_their_own():
     """Nor does a leader change within an epoch, if the same name stands for two clusters."""
     assert changes([metadata(0, (1,), 1, 4, (1,)), metadata(1, (2,), 2, 6, (2,), cluster="c2")]) == []
     assert changes([metadata(0, (1,), 1, 4, (1,)), metadata(1, (2,), 2, 4, (2,))]) == []
+
+
+def leaderless(at, leader=-1, replicas=(2,)):
+    call = metadata(at, (), leader, replicas=replicas)
+    call.errors = [] if leader >= 0 else ["LEADER_NOT_AVAILABLE"]
+    return call
+
+
+def test_a_partition_without_a_leader_waits_for_a_broker():
+    ((severity, subject, text, _),) = found("NO_LEADER", [leaderless(second) for second in (0, 2, 5)])
+    assert (severity, subject) == ("error", "topic orders")
+    assert text == (
+        "1 partition without a leader for 5.0 s: orders-0; Metadata does not name broker 2, which has replicas; "
+        "billing got 3 answers"
+    )
+    ((_, _, text, _),) = found("NO_LEADER", [leaderless(second, replicas=(1,)) for second in (0, 5)])
+    assert "; the replicas are on broker 1; " in text
+
+
+def test_a_partition_that_gets_a_leader_soon_is_nothing():
+    assert found("NO_LEADER", [leaderless(0), leaderless(1), leaderless(2, leader=1), leaderless(9)]) == []
+    ((severity, _, text, _),) = found("NO_LEADER", [leaderless(0), leaderless(5), leaderless(7, leader=1)])
+    assert severity == "warning"
+    assert "for 7.0 s" in text
+    assert "; a leader was named afterwards; " in text

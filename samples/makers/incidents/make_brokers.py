@@ -1,7 +1,7 @@
 """Make captures of brokers in trouble: a follower or leader that stands still, a restart, controllers that die or stop,
-a new disk.
+a new disk, a partition without a leader.
 
-Usage: KAFKA_JARS=JARS python make_brokers.py [isr|election|leaders|slow|controller|snapshots]...
+Usage: KAFKA_JARS=JARS python make_brokers.py [isr|election|leaders|slow|controller|snapshots|leaderless]...
 
 Needs the package confluent-kafka.
 """
@@ -16,7 +16,7 @@ import time
 from cluster import CLIENTS, CONTROLLERS, Cluster, cluster, recording
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
-from make_members import NO_ACKS
+from make_members import NO_ACKS, WITHOUT_ACKS
 
 QUORUM = f"tcp portrange {CONTROLLERS}-{CONTROLLERS + 2}"
 
@@ -157,10 +157,28 @@ def snapshots() -> None:
             time.sleep(3)
 
 
+def leaderless() -> None:
+    """A topic with one replica, whose broker is stopped."""
+    with cluster(brokers=3) as brokers:
+        stopped = next(node for node in brokers.brokers if node not in {1, active(brokers)})
+        brokers.admin("TopicCommand", "--create", "--topic", "carts", "--replica-assignment", str(stopped))
+        brokers.stop(stopped)
+        time.sleep(3)
+        with recording("no-leader.pcap", WITHOUT_ACKS):
+            producer = Producer(
+                {
+                    "bootstrap.servers": brokers.address(), "client.id": "shop", "message.timeout.ms": 6000,
+                    "topic.metadata.refresh.fast.interval.ms": 500, "enable.metrics.push": False,
+                }
+            )  # fmt: skip
+            producer.produce("carts", b"cart 1")
+            producer.flush(8)
+
+
 if __name__ == "__main__":
     kinds = {
         "isr": isr, "election": election, "leaders": leaders, "slow": slow, "controller": controller,
-        "snapshots": snapshots,
+        "snapshots": snapshots, "leaderless": leaderless,
     }  # fmt: skip
     for incident in sys.argv[1:] or kinds:
         kinds[incident]()
