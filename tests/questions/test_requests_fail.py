@@ -33,6 +33,16 @@ def test_one_client_has_one_finding():
     ]
 
 
+def test_the_message_of_the_broker_is_part_of_the_finding():
+    call = produce(0, "KAFKA_STORAGE_ERROR")
+    (result,) = call.response["responses"][0]["partitionResponses"]
+    result["errorMessage"] = "The disk is offline."
+    others = [{**result, "index": number, "errorMessage": f"{number} is offline."} for number in (1, 2)]
+    call.response["responses"][0]["partitionResponses"] += others
+    ((_, _, text, _),) = found("REQUESTS_FAIL", [call])
+    assert text == "Produce events: 1 of 1 KAFKA_STORAGE_ERROR (1 is offline)"
+
+
 @pytest.mark.parametrize(
     ("error", "pause", "count"),
     [

@@ -8,6 +8,7 @@ with failures as (
         c.connection,
         c.frame,
         e.error,
+        e.message,
         e.is_retriable or list_contains($retried, e.error) as is_retriable,
         list_contains($ordinary, e.error)
             or (c.api = 'ApiVersions' and e.error = 'UNSUPPORTED_VERSION')
@@ -34,6 +35,7 @@ outcomes as (
     select
         a.*,
         f.error,
+        f.message,
         f.is_retriable,
         f.is_explained,
         count(distinct (a.connection, a.frame)) over (partition by a.client, a.api, a.topic) as total,
@@ -56,7 +58,8 @@ by_error as (
         error,
         total,
         max(software) as software,
-        count(*) as failed,
+        min(message) as message,
+        count(distinct (connection, frame)) as failed,
         count(*) filter (
             where not is_retriable
                 or not coalesce(is_followed, false)
@@ -72,6 +75,7 @@ select
     max(software) as software,
     list(
         concat_ws(' ', api, nullif(topic, '')) || ': ' || failed || ' of ' || total || ' ' || error
+            || coalesce(' (' || rtrim(left(message, $longest), '.') || ')', '')
         order by failed desc, api, topic, error
     ) as failures,
     bool_or(failed = total and total >= $least and not list_contains($passing || $harmless, error)) as is_total,
