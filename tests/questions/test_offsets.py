@@ -31,6 +31,13 @@ def test_commits_a_second(pause, count, findings):
     assert len(found("COMMITS_TOO_OFTEN", calls)) == findings
 
 
+def test_commits_that_are_refused_are_sent_again():
+    calls = [commit(0.1 * step, 10) for step in range(60)]
+    for call in calls:
+        call.errors = ["UNKNOWN_TOPIC_OR_PARTITION"]
+    assert found("COMMITS_TOO_OFTEN", calls) == []
+
+
 def test_members_of_a_group_commit_each_for_themselves():
     calls = [commit(0.2 * step, step, host=f"10.0.0.{step % 8}") for step in range(200)]
     assert found("COMMITS_TOO_OFTEN", calls) == []

@@ -1,10 +1,10 @@
 """Topics that are deleted while clients use them."""
 
-from kit.calls import MadeCall, found
+from kit.calls import MadeCall, fetch, found
 
 
-def metadata(at, *, error=0, who="shop", cluster="c1"):
-    topic = {"name": "orders", "topicId": "T", "errorCode": error, "partitions": []}
+def metadata(at, *, error=0, who="shop", cluster="c1", topic_id="T"):
+    topic = {"name": "orders", "topicId": topic_id, "errorCode": error, "partitions": []}
     errors = ["UNKNOWN_TOPIC_OR_PARTITION"] if error else []
     body = {"clusterId": cluster, "topics": [topic], "brokers": []}
     return MadeCall("Metadata", {}, body, at=at, who=who, errors=errors)
@@ -29,3 +29,14 @@ def test_a_topic_that_is_not_there_yet_or_again_or_in_another_cluster():
     assert found("TOPIC_DELETED", unknown) == []
     assert found("TOPIC_DELETED", [metadata(0), *unknown, metadata(9)]) == []
     assert found("TOPIC_DELETED", [metadata(0, cluster="c2"), *unknown]) == []
+
+
+def test_a_topic_that_is_created_again_with_the_same_name():
+    calls = [metadata(0), fetch(1, 30, 30, who="shop"), metadata(5, topic_id="U")]
+    ((severity, _, text, frames),) = found("TOPIC_DELETED", calls)
+    assert (severity, text) == ("warning", "brokers named it, and 5.0 s later another topic with its name")
+    assert frames == [6]
+    ((_, _, text, _),) = found("TOPIC_DELETED", [*calls, fetch(6, 3, 3, who="shop"), fetch(7, 9, 9, who="new")])
+    assert text.endswith("; shop went on at offset 3 of orders-0, not at its start")
+    ((_, _, text, _),) = found("TOPIC_DELETED", [*calls, fetch(6, 0, 3, who="shop")])
+    assert "went on" not in text

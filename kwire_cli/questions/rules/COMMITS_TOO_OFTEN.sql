@@ -1,10 +1,10 @@
--- One row for each member of a group that commits too often.
+-- One row for each member of a group that commits too often. Commits that are refused are sent again by the client.
 with commits as (
     select
         group_id, client, client_host, connection, frame, max(software) as software, min(request_time) as request_time,
         min(request_place) as place
     from committed
-    where api = 'OffsetCommit' and committed_offset >= 0
+    where api = 'OffsetCommit' and committed_offset >= 0 and len(errors) = 0
     group by group_id, client, client_host, connection, frame
 ),
 members as (
@@ -18,7 +18,7 @@ members as (
 partitions as (
     select group_id, client, client_host, topic, max(committed_offset) - min(committed_offset) as records
     from committed
-    where api = 'OffsetCommit' and committed_offset >= 0
+    where api = 'OffsetCommit' and committed_offset >= 0 and len(errors) = 0
     group by group_id, client, client_host, topic, partition
 ),
 progress as (
