@@ -1,5 +1,6 @@
 """Findings about groups: what is one, what is none, and that parts and hostile bodies make no difference."""
 
+import pytest
 from kit.calls import CATALOG, ORDERS_0, ORDERS_1, asked, beat, call, join, leave, sample_findings, sync
 
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
@@ -50,6 +51,34 @@ def test_a_single_member_that_vanishes_is_a_warning():
     assert findings["REBALANCE"].level == "warning"
     assert "removed without leaving" in findings["REBALANCE"].text
     assert "GROUP_REBALANCE_LOOP" not in findings
+
+
+@pytest.mark.parametrize(
+    ("answered", "text"),
+    [(0, "x vanished without leaving 2 times"), (25, "x was silent for longer than its session 2 times")],
+)
+def test_a_member_that_calls_again_was_only_silent(answered, text):
+    calls = []
+    for number in range(3):
+        second, name = 1 + 30 * number, f"m{number}"
+        calls += [
+            join(second, name, number + 1, members=[name], client="x"),
+            sync(second + 0.1, name, number + 1, ORDERS_0, client="x"),
+            beat(second + (20 if answered else 1), name, number + 1, answered, client="x"),
+        ]
+    assert text in findings_of(*calls)["GROUP_REBALANCE_LOOP"].text
+
+
+def test_an_acknowledgement_after_the_lock_is_in_the_finding_about_the_records():
+    def fetch(second, count, error=0):
+        acquired = [{"firstOffset": 0, "lastOffset": 0, "deliveryCount": count}]
+        part = {"partitionIndex": 0, "errorCode": 0, "acknowledgeErrorCode": error, "acquiredRecords": acquired}
+        answer = {"errorCode": 0, "responses": [{"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": [part]}]}
+        return call("ShareFetch", second, {"memberId": "m", "shareSessionEpoch": 1}, answer, client="a")
+
+    finding = findings_of(fetch(1, 1), fetch(9, 2, 121))["SHARE_RECORDS_DELIVERED_AGAIN"]
+    assert finding.text.endswith("; 1 request got INVALID_RECORD_STATE: the lock on the records had ended")
+    assert "share.record.lock.duration.ms" in finding.advice
 
 
 def test_a_client_that_is_started_anew_again_and_again_is_a_warning():

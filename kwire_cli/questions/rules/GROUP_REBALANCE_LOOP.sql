@@ -11,12 +11,17 @@ delivered as (
     from group_events
     where kind = 'redelivery'
     group by group_id
-)
+),
+fenced as (select distinct group_id, client from group_events where kind = 'fenced')
 select
     l.group_id,
     l.client,
     l.is_grave,
-    case when l.is_consuming then l.cause else l.cause || '_of_others' end as in_case,
+    case
+        when not l.is_consuming then l.cause || '_of_others'
+        when l.cause = 'session' and f.client is not null then 'stalled'
+        else l.cause
+    end as in_case,
     c.rebalances,
     case when c.rebalances is null then c.formed end as formed,
     l.span_s,
@@ -29,4 +34,5 @@ select
 from group_loops l
 join counted c using (group_id)
 left join delivered d using (group_id)
+left join fenced f on f.group_id = l.group_id and f.client = l.client
 left join group_members m on m.group_id = l.group_id and m.member = l.member
