@@ -191,3 +191,26 @@ def test_an_end_in_the_wrong_state_is_no_fence():
 def test_a_transactional_id_that_expired():
     (text,) = fenced(init(0), end(12, error=49))
     assert text == "c got 1 EndTxn INVALID_PRODUCER_ID_MAPPING; the transactional id was used 12.0 s before"
+
+
+def asked_offsets(second, error=0):
+    part = {"partitionIndex": 0, "committedOffset": -1 if error else 5, "errorCode": error}
+    groups = [{"groupId": "g", "errorCode": 0, "topics": [{"name": "a", "partitions": [part]}]}]
+    return "OffsetFetch", 8, {"groups": [{"groupId": "g", "topics": []}]}, {"groups": groups}, second
+
+
+def test_offsets_in_a_transaction_that_has_not_ended():
+    sent = ("AddOffsetsToTxn", 3, {**IDS, "groupId": "g"}, {"errorCode": 0}, 1)
+    waits = [asked_offsets(second, 88) for second in (2, 4, 8)]
+    (row,) = rows(exchanges(init(0), sent, *waits), {"OFFSETS_NOT_STABLE"})
+    assert (row["severity"], row["subject"]) == ("error", "group g")
+    assert row["command"] == "transactions --transactional-id t"
+    assert row["text"].startswith(
+        "c got UNSTABLE_OFFSET_COMMIT 3 times in 6.0 s; a transaction of t has offsets of the group, began at "
+    )
+    assert row["text"].endswith(", and its transaction.timeout.ms is 60.0 s")
+    (row,) = rows(exchanges(*waits, asked_offsets(9)), {"OFFSETS_NOT_STABLE"})
+    assert (row["severity"], row["text"]) == (
+        "warning", "c got UNSTABLE_OFFSET_COMMIT 3 times in 6.0 s; the offsets were found afterwards",
+    )  # fmt: skip
+    assert rows(exchanges(*waits[:2]), {"OFFSETS_NOT_STABLE"}) == []

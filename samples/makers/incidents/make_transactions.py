@@ -1,6 +1,7 @@
-"""Make captures of producers in trouble with transactions and batches: fenced, waiting for markers, one record a batch.
+"""Make captures of producers in trouble with transactions and batches: fenced, waiting for markers, one record a batch,
+a crash with offsets in a transaction.
 
-Usage: KAFKA_JARS=JARS python make_transactions.py [fenced|markers|batches]...
+Usage: KAFKA_JARS=JARS python make_transactions.py [fenced|markers|batches|offsets]...
 
 Needs the package confluent-kafka. Others of this kind are in make_producers.py.
 """
@@ -13,7 +14,9 @@ import time
 from typing import Any
 
 from cluster import cluster, keep, recording
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import Consumer, KafkaException, Producer
+from make_groups import fill
+from make_members import WITHOUT_ACKS
 
 
 def fenced() -> None:
@@ -99,6 +102,31 @@ def batches() -> None:
             metrics.flush()
 
 
+def offsets() -> None:
+    """A processor ends after it sent the offsets of its group in a transaction, and its successor asks for them."""
+    with cluster() as brokers:
+        brokers.topic("orders")
+        fill(brokers, "orders", 1, 10)
+        base = {"bootstrap.servers": brokers.address(), "topic.metadata.refresh.interval.ms": 600000}
+        options = {**base, "group.id": "fulfilment", "enable.auto.commit": False, "auto.offset.reset": "earliest"}
+        with recording("offsets-not-stable.pcap", WITHOUT_ACKS):
+            consumer = Consumer({**options, "client.id": "fulfilment-1"})
+            consumer.subscribe(["orders"])
+            consumer.consume(10, 10)
+            producer = Producer({**base, "client.id": "fulfilment-1", "transactional.id": "fulfilment-1"})
+            producer.init_transactions()
+            producer.begin_transaction()
+            producer.send_offsets_to_transaction(
+                consumer.position(consumer.assignment()), consumer.consumer_group_metadata()
+            )
+            consumer.close()
+            successor = Consumer({**options, "client.id": "fulfilment-2"})
+            successor.subscribe(["orders"])
+            successor.consume(1, 5)
+            successor.close()
+            producer.purge()
+
+
 if __name__ == "__main__":
-    for incident in sys.argv[1:] or ["fenced", "markers", "batches"]:
-        {"fenced": fenced, "markers": markers, "batches": batches}[incident]()
+    for incident in sys.argv[1:] or ["fenced", "markers", "batches", "offsets"]:
+        {"fenced": fenced, "markers": markers, "batches": batches, "offsets": offsets}[incident]()

@@ -23,6 +23,7 @@ def test_the_page_names_all_columns_events_and_findings():
         "CONCURRENT_TRANSACTIONS_LOOP",
         "HANGING_TRANSACTION",
         "LONG_TRANSACTION",
+        "OFFSETS_NOT_STABLE",
         "OPEN_TRANSACTION",
         "ACKS_0",
         "DUPLICATE_BATCH",
