@@ -128,7 +128,7 @@ def _traffic(summary: Contents) -> Iterator[tuple[str, str, Level]]:
     if errors := summary.rows_found("errors"):
         yield "errors", _list_first([_error(row) for row in errors], MOST_ERRORS), ""
     if groups := summary.rows_found("groups"):
-        bad = any(row["state"] != "OK" for row in groups)
+        bad = any(row["state"] not in {"OK", None} for row in groups)
         yield "groups", _list_first([_group(row) for row in groups], MOST_NAMES), "warning" if bad else ""
     if anomalies := anomalies_of(summary):
         yield "anomalies", _list_first([f"{count} {code}" for code, count in anomalies], MOST_ERRORS), "warning"
@@ -160,7 +160,8 @@ def _group(row: Mapping[str, Any]) -> str:
     words = [counted(row["members"], "member")]
     words += [f"lag {row['lag']:,}"] if row["lag"] is not None else []
     words += [f"{row['commits_per_second']:.3g} commits/s"] if row["commits_per_second"] else []
-    return f"{_cut(row['group'])} ({', '.join(words)}): {row['state']}"
+    state = f": {row['state']}" if row["state"] else ""
+    return f"{_cut(row['group'])} ({', '.join(words)}){state}"
 
 
 def _broker(name: str, node: int | None, *, one_sided: bool) -> str:

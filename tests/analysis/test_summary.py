@@ -101,6 +101,13 @@ def test_the_numbers_of_a_capture_are_those_of_its_frames():
     assert not {row["api"] for row in tables["slowest"]} & {"Fetch", "JoinGroup", "SyncGroup"}
 
 
+def test_without_commits_nothing_is_said_about_the_state_of_a_group():
+    (row,) = answer_document(answer_of("incidents/sync-failed.pcap"))["tables"]["groups"]
+    assert (row["commits"], row["state"]) == (0, None)
+    lines = answer_text(answer_of("incidents/sync-failed.pcap"), 100).splitlines()
+    assert [line[-1] for line in lines if line.startswith("groups")] == [")"]
+
+
 def test_anomalies_are_said_unless_they_are_missing_bytes():
     def said(name):
         lines = answer_text(answer_of(name), 100).splitlines()

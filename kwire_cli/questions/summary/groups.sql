@@ -1,6 +1,7 @@
 -- Groups with their members, the offsets that they committed, and how far behind they are. The lag is that of the last
 -- committed offset and the last high watermark of each partition. A group rewinds if it commits a smaller offset than
--- before, and stalls if it commits the same offset again while there are records behind it.
+-- before, and stalls if it commits the same offset again while there are records behind it. Without commits its state is
+-- not known.
 with commits as (
     select
         group_id, topic_partition, committed_offset, request_time, request_place.ordinal as ordinal,
@@ -9,9 +10,9 @@ with commits as (
     where error_codes = []
 ),
 watermarks as (
-    select topic_partition, max(high_watermark) as high_watermark
+    select topic_partition, arg_max(high_watermark, response_time) as high_watermark
     from fetched
-    where error_code = 0
+    where error_code = 0 and high_watermark >= 0
     group by topic_partition
 ),
 partitions as (
@@ -46,7 +47,7 @@ select
     g.lag,
     coalesce(g.commits, 0) as commits,
     case when g.span_s > 0 then round(g.commits / g.span_s, 3) end as commits_per_second,
-    case when g.is_rewound then 'REWIND' when g.is_stalled then 'STALL' else 'OK' end as state
+    case when g.is_rewound then 'REWIND' when g.is_stalled then 'STALL' when g.commits > 0 then 'OK' end as state
 from members m
 left join by_group g using (group_id)
-order by state <> 'OK' desc, coalesce(g.lag, 0) desc, m.group_id
+order by coalesce(state, 'OK') <> 'OK' desc, coalesce(g.lag, 0) desc, m.group_id
