@@ -104,7 +104,7 @@ class Rule:
             self,
             text=self.text.replace("{case}", texts.get("text", "")),
             meaning=texts.get("meaning", self.meaning),
-            advice={**self.advice, "any": texts.get("advice", self.advice["any"])},
+            advice={"any": texts["advice"]} if "advice" in texts else self.advice,
             see=tuple(texts.get("see", self.see)),
         )
 

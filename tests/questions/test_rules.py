@@ -109,7 +109,8 @@ def test_a_rule_that_says_something_else_is_an_error(tmp_path, text, reason):
 
 
 def test_a_case_has_texts_of_its_own(tmp_path):
-    cases = TEXT.replace("took", "{case}") + '[cases.idle]\ntext = "was idle for"\nadvice = "Work."\nsee = ["KIP-1"]\n'
+    cases = TEXT.replace("took", "{case}") + 'java = "Read."\n[cases.idle]\ntext = "was idle for"\n'
+    cases += 'advice = "Work."\nsee = ["KIP-1"]\n'
     (rule,) = read_rules(rule_folder(tmp_path, cases))
     idle = rule.in_case("idle")
     assert (idle.text, idle.meaning, idle.advice) == (
