@@ -1,7 +1,7 @@
 """Findings about groups: what is one, what is none, and that parts and hostile bodies make no difference."""
 
 import pytest
-from kit.calls import CATALOG, ORDERS_0, ORDERS_1, asked, beat, call, join, leave, sample_findings, sync
+from kit.calls import CATALOG, ORDERS_0, ORDERS_1, asked, beat, call, join, leave, logged, sample_findings, sync
 
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.message.redaction import Redaction
@@ -184,3 +184,16 @@ def test_hostile_bodies_find_nothing():
         body = dict.fromkeys(keys, value)
         calls += [call(api, second, body, body if second % 2 else None) for second, api in enumerate(apis)]
     assert not [finding for finding in findings_of(*calls).values() if finding.level == "error"]
+
+
+def test_a_log_without_the_cause_of_a_rebalance_says_so():
+    """The leader joined again, as it saw other topics: the record has the same member and another generation."""
+    member = {"memberId": "a", "clientId": "a", "clientHost": "/10.0.0.1", "sessionTimeout": 45000}
+    member |= {"rebalanceTimeout": 300000, "groupInstanceId": None, "assignment": "", "subscription": ""}
+    body = {"protocolType": "consumer", "protocol": "range", "leader": "a", "members": [member]}
+    body["currentStateTimestamp"] = -1
+    records = [
+        logged("__consumer_offsets", second, second, 2, "GroupMetadata", {"group": "g"}, body | {"generation": second})
+        for second in (1, 2)
+    ]
+    assert findings_of(*records)["REBALANCE"].text == "1 rebalance: the cause is not in the input"

@@ -13,9 +13,9 @@ select
     t.rebalances,
     bool_or(a.is_loop) as is_loop,
     count(*) as unchanged,
-    first(a.client order by a.number) as client,
-    first(a.reason order by a.number) as reason,
-    nullif(first(a.triggers order by a.number) - 1, 0) as more_triggers,
+    nullif(first(a.client order by a.number), '') as client,
+    nullif(first(a.reason order by a.number), '') as reason,
+    nullif(greatest(first(a.triggers order by a.number) - 1, 0), 0) as more_triggers,
     first(a.triggers order by a.number) = 0 or null as is_unknown,
     count(*) as weight,
     coalesce(evidence(a.trigger_place), evidence(a.place)) as evidence
