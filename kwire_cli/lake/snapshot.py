@@ -53,9 +53,9 @@ def snapshot(folder: Place, names: Collection[str] | None = None) -> Snapshot:
         InputError: The folder is not a lake, or a log is unreadable.
 
     """
-    if not folder.is_dir():
+    if not (folder.is_dir() or folder.is_file()):
         raise InputError("there is no such folder", file=str(folder))
-    if not delta.exists(folder):
+    if folder.is_file() or not delta.exists(folder):
         raise InputError("this is no lake: kwire export INPUT... -o DIR writes one", file=str(folder))
     while True:
         inputs = delta.inputs_of(folder)

@@ -184,6 +184,9 @@ def test_intervals_are_seconds(lake):
 def test_no_lake(tmp_path):
     with pytest.raises(InputError, match="this is no lake: kwire export"):
         Lake(tmp_path, "select 1")
+    (tmp_path / "file.pcap").touch()
+    with pytest.raises(InputError, match="this is no lake: kwire export"):
+        Lake(tmp_path / "file.pcap", "select 1")
     with pytest.raises(InputError, match="no such folder"):
         Lake(tmp_path / "nothing", "select 1")
 

@@ -13,12 +13,12 @@ def test_missing_permissions():
         (
             "AUTHORIZATION_FAILED",
             "client checkout",
-            "3 responses with TOPIC_AUTHORIZATION_FAILED for topic orders: Metadata",
+            "3 responses with TOPIC_AUTHORIZATION_FAILED for topic orders: Metadata, in 305 ms",
         ),
         (
             "AUTHORIZATION_FAILED",
             "client reports",
-            "2 responses with GROUP_AUTHORIZATION_FAILED for group billing: FindCoordinator",
+            "2 responses with GROUP_AUTHORIZATION_FAILED for group billing: FindCoordinator, in 58 ms",
         ),
         (
             "AUTHORIZATION_FAILED",

@@ -1,7 +1,19 @@
 """Versions that brokers refuse, that the next release refuses, and bytes that Kafka's clients would not write."""
 
 import pytest
-from kit.calls import INCIDENTS, OF_VERSIONS, REAL, SAMPLES, MadeCall, all_findings, diagnosed, found, texts
+from kit.calls import (
+    INCIDENTS,
+    OF_VERSIONS,
+    REAL,
+    SAMPLES,
+    MadeCall,
+    all_findings,
+    diagnosed,
+    exchanges,
+    found,
+    rows,
+    texts,
+)
 from kit.traffic import SECOND, body_of, ethernet, ipv4, packet, pcap_file, tcp
 
 import kwire_cli as kwire
@@ -156,3 +168,11 @@ def test_a_tag_that_the_version_does_not_have_is_refused(tmp_path):
         made.write_bytes(pcap_file([packet(data, n, time=n * SECOND) for n, data in enumerate(segments, 1)]))
         rows = diagnosed(made, of=("UNREADABLE_REQUEST", "ODD_CLIENT_BYTES"))
         assert [(row["code"], row["severity"]) for row in rows] == expected
+
+
+def test_a_protocol_of_groups_that_is_turned_off():
+    """The broker offers the version, and refuses it."""
+    for api, words in (("ConsumerGroupHeartbeat", "group.protocol=classic"), ("Metadata", "Upgrade the older")):
+        refused = exchanges((api, 0, {"groupId": "g"}, {"errorCode": 35}, 1))
+        (row,) = rows(refused, {"UNSUPPORTED_VERSION"})
+        assert words in row["advice"]

@@ -1,7 +1,7 @@
 -- One row for each client and kind of resource that it may not use.
 with refusals as (
     select
-        c.client, c.software, c.api, c.connection, c.frame, c.place, e.error,
+        c.client, c.software, c.api, c.connection, c.frame, c.place, c.response_time, e.error,
         case e.error
             when 'TOPIC_AUTHORIZATION_FAILED'
                 then case when coalesce(e.topic, e.name) is null then c.topics else [coalesce(e.topic, e.name)] end
@@ -16,15 +16,17 @@ with refusals as (
 ),
 refused_calls as (
     select
-        client, software, api, error, place, list_filter(flatten(list(names)), lambda name: name is not null) as names
+        client, software, api, error, place, response_time,
+        list_filter(flatten(list(names)), lambda name: name is not null) as names
     from refusals
-    group by client, software, api, error, connection, frame, place
+    group by client, software, api, error, connection, frame, place, response_time
 )
 select
     client,
     max(software) as software,
     error,
     count(*) as responses,
+    case when count(*) > 1 then nullif(seconds_between(min(response_time), max(response_time)), 0) end as span_s,
     replace(lower(replace(error, '_AUTHORIZATION_FAILED', '')), '_', ' ') as kind,
     list_sort(list_distinct(flatten(list(names)))) as names,
     list_sort(list(distinct api)) as apis,

@@ -22,6 +22,7 @@ select
     r.api,
     r.api_version,
     count(*) as requests,
+    case when ends_with(r.api, 'GroupHeartbeat') and o.first_version is null then 'protocol' end as in_case,
     o.first_version,
     o.last_version,
     array_to_string(m.reasons, '; ') as reasons,
