@@ -20,7 +20,11 @@ select
     count(*) filter (where nth > 1) as repeated,
     list(distinct topic_partition order by topic_partition) filter (where nth > 1) as partitions,
     list(distinct error_before order by error_before) filter (where error_before is not null) as errors,
-    case when count(error_before) = repeated then 'refused' end as in_case,
+    case
+        when repeated = count(*) filter (
+            where error_before not in ('NOT_ENOUGH_REPLICAS_AFTER_APPEND', 'REQUEST_TIMED_OUT')
+        ) then 'refused'
+    end as in_case,
     repeated as weight,
     list_distinct(arg_min(request_place, request_place.ordinal, 10) filter (where nth > 1)) as evidence
 from sent
