@@ -26,6 +26,14 @@ def test_a_member_that_was_accepted_and_is_fenced():
     assert found("MEMBER_FENCED", paused) == []
 
 
+def test_a_client_that_is_not_a_member_cannot_commit():
+    outside = {"generationIdOrMemberEpoch": -1, "error": "UNKNOWN_MEMBER_ID"}
+    commits = [member("OffsetCommit", at, name="", who="tool", **outside) for at in (2, 3)]
+    ((severity, subject, text, _),) = found("MEMBER_FENCED", [joined(1), *commits])
+    assert (severity, subject) == ("warning", "group g")
+    assert text == "tool, which is not a member, got UNKNOWN_MEMBER_ID 2 times at OffsetCommit"
+
+
 def test_a_member_that_leaves_too_late_is_not_fenced():
     leaves = member("LeaveGroup", 30, error="UNKNOWN_MEMBER_ID", members=[{"memberId": "a"}])
     heartbeat = member("ConsumerGroupHeartbeat", 31, error="UNKNOWN_MEMBER_ID", memberEpoch=-1)

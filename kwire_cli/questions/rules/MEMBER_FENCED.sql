@@ -1,4 +1,5 @@
--- One row for each client and error by which a coordinator no longer accepts it as a member of a group.
+-- One row for each client and error by which a coordinator no longer accepts it as a member of a group, or by which it
+-- refuses commits of a client that never was a member.
 with numbered as (
     select
         *,
@@ -21,10 +22,20 @@ fenced as (
     where error in ('UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION', 'FENCED_MEMBER_EPOCH', 'STALE_MEMBER_EPOCH')
         and accepted > 0 and not (member_epoch < 0 or api = 'LeaveGroup')
     group by group_id, client, error
+),
+outsiders as (
+    select
+        group_id, client, error, max(software) as software, count(*) as times, evidence(place) as evidence,
+        {'api': api, 'silence_s': null::double, 'session_timeout_s': null::double} as first_time
+    from member_calls
+    where error in ('UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION') and member_id is null and api = 'OffsetCommit'
+    group by group_id, client, error, api
 )
 select
     group_id,
     client,
+    in_case,
+    case when in_case is not null then true end as is_outsider,
     error,
     software,
     case when times > 1 then times end as times,
@@ -32,6 +43,6 @@ select
     first_time.silence_s as silence_s,
     case when first_time.silence_s >= $late_share * first_time.session_timeout_s then first_time.session_timeout_s end
         as session_timeout_s,
-    fenced.times as weight,
+    f.times as weight,
     evidence
-from fenced
+from (select *, null as in_case from fenced union all by name select *, 'outsider' as in_case from outsiders) f
