@@ -41,6 +41,10 @@ def test_the_message_of_the_broker_is_part_of_the_finding():
     call.response["responses"][0]["partitionResponses"] += others
     ((_, _, text, _),) = found("REQUESTS_FAIL", [call])
     assert text == "Produce events: 1 of 1 KAFKA_STORAGE_ERROR (1 is offline)"
+    result["errorMessage"] = "1 record errors: [RecordError(batchIndex=0, message='It has no key')]"
+    del call.response["responses"][0]["partitionResponses"][1:]
+    ((_, _, text, _),) = found("REQUESTS_FAIL", [call])
+    assert text == "Produce events: 1 of 1 KAFKA_STORAGE_ERROR (It has no key)"
 
 
 @pytest.mark.parametrize(

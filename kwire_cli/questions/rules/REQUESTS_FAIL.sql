@@ -8,7 +8,7 @@ with failures as (
         c.connection,
         c.frame,
         e.error,
-        e.message,
+        coalesce(nullif(regexp_extract(e.message, $of_record, 1), ''), e.message) as message,
         e.is_retriable or list_contains($retried, e.error) as is_retriable,
         list_contains($ordinary, e.error)
             or (c.api = 'ApiVersions' and e.error = 'UNSUPPORTED_VERSION')
