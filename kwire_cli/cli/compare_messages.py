@@ -32,7 +32,7 @@ from kwire_cli.analysis.costs.forms import (
     usual_choice,
 )
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
-from kwire_cli.analysis.costs.prices import Prices, as_given, compare_values, flexible_headers
+from kwire_cli.analysis.costs.prices import Prices, compare_values, flexible_headers, given_total
 from kwire_cli.cli.capture_inputs import Choice as LineChoice
 from kwire_cli.cli.compare_inputs import whole_messages
 from kwire_cli.cli.completers import (
@@ -341,6 +341,6 @@ def messages_compared(
         check_fields(list({spec.name: spec for spec, _ in prices.forms}.values()), options.paths)
     totals = [*prices.found.values()]
     if several:
-        number = sum(as_given(one).messages for one in totals)
+        number = sum(given_total(one).messages for one in totals)
         label = f"{number} messages of {', '.join(sources) or 'the input'}"
     return _answer(environment, options, label, totals, skipped=skipped)

@@ -76,6 +76,8 @@ def test_a_remembered_jar_or_folder_has_the_texts(configuration, jar, tmp_path, 
     body = ("-m", "ApiVersionsRequest", "--message-version", "3", "0461626304312e3000")
     for words in (("decode", "-f", "hex", *body), ("explain", *body), SHOW, (*SHOW, "-f", "json")):
         assert "What ClientSoftwareName is." in kwire(*words).out
+    [frame] = read_frames(bytes.fromhex("0000001700120003000000070003617070000461626304312e3000"))
+    assert "What ClientSoftwareName is." in str(entry(of_frame(catalog(), frame, {}, None, full=False)))
     assert "What" not in kwire("spec", "show", "HeartbeatRequest").out
     assert kwire("spec", "docs", "--forget").out == ""
     assert "What ClientSoftwareName is." not in kwire(*SHOW).out

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.changed_definitions import next_tags, taggable
 from kwire_cli.analysis.costs.forms import FORMS, GIVEN, TAGGED, Form, form_of
-from kwire_cli.analysis.costs.prices import Prices, as_given
+from kwire_cli.analysis.costs.prices import Prices, given_total
 from kwire_cli.answer import Answer, Column, Fact, Facts, Table
 from kwire_cli.engine.values import anomalies
 from kwire_cli.message.decoded import decode_spec
@@ -120,7 +120,7 @@ def fields_in_forms(messages: Iterable[tuple[Decoded, int]]) -> dict[Key, Field]
         prices.add(decoded, times)
     fields: dict[Key, Field] = {}
     for totals in prices.found.values():
-        form = as_given(totals).form
+        form = given_total(totals).form
         assert form  # noqa: S101 - for the type checker
         by_path = {name: total.by_path for name, total in totals.items()}
         can_be_tagged = taggable(form.spec) if form.is_flexible else ()

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.forms import FLEXIBLE, INFLEXIBLE
-from kwire_cli.analysis.costs.prices import TAG_HEADER, as_given, merged
+from kwire_cli.analysis.costs.prices import TAG_HEADER, given_total, merged
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
 from kwire_cli.spec.evolution.layout import ranges
@@ -90,13 +90,13 @@ def comparison_answer(
     """
     is_sum = len(several) > 1 and not counts
     whole = merged(several) if is_sum else several[0]
-    message = as_given(whole).message
-    version = as_given(whole).version
+    message = given_total(whole).message
+    version = given_total(whole).version
     facts = [
         Fact("message", message),
         Fact("version", version, "id"),
         Fact("input", about),
-        Fact("messages", sum(as_given(totals).messages for totals in several), "count"),
+        Fact("messages", sum(given_total(totals).messages for totals in several), "count"),
         Fact("skipped", dict(skipped), "map", level="warning"),
         Fact("flexibleHeaders", flexible_headers, "bytes", wide=True),
         Fact("values", values, "map", wide=True),
@@ -121,7 +121,7 @@ def _forms(several: Sequence[Totals], counts: Sequence[Mapping[str, int]]) -> Ta
     rows: list[Row] = []
     for number, totals in enumerate(several):
         own = counts[number].values() if counts else ()
-        about = *own, as_given(totals).message, as_given(totals).version
+        about = *own, given_total(totals).message, given_total(totals).version
         rows += [(*about, *row) for row in _form_rows(totals)]
     return Table("forms", columns, rows, wide=len(several) > 1)
 
@@ -149,7 +149,7 @@ def _form_rows(totals: Totals) -> list[Row]:
             overhead = sum(row.prefix_bytes for row in total.ledger.rows())
             share = round(total.difference / total.given, 6) if total.given and total.difference else None
             numbers = total.size, overhead, total.given, total.difference, share
-        remark = _remark(total, several=as_given(totals).messages > 1)
+        remark = _remark(total, several=given_total(totals).messages > 1)
         cells = total.name, total.version, flexible, total.messages, *numbers
         rows.append((*cells, total.size, remark, total.cut, total.refused.total()))
     return rows
@@ -195,8 +195,8 @@ def _by_message(several: Sequence[Totals]) -> Table:
     columns = [Column("message"), Column("version", "id"), Column("messages", "count", keep=1)]
     columns += [Column("given", "bytes", first.name), *forms]
     rows: list[Row] = []
-    for totals in sorted(several, key=lambda totals: -as_given(totals).size):
-        own = as_given(totals)
+    for totals in sorted(several, key=lambda totals: -given_total(totals).size):
+        own = given_total(totals)
         differences = [total and total.difference for total in _written(totals, forms)]
         if any(difference != 0 for difference in differences):
             rows.append((own.message, own.version, own.messages, own.size, *differences))
@@ -225,7 +225,7 @@ def _by_field(several: Sequence[Totals]) -> Table:
         for name, total in totals.items():
             for path, (_, prefix, value) in total.by_path.items():
                 sizes.setdefault(path, {})[name] = prefix + value
-        rows += [row(as_given(totals).message, path, by_form) for path, by_form in sizes.items()]
+        rows += [row(given_total(totals).message, path, by_form) for path, by_form in sizes.items()]
     last = row(None, "all", {name: total.size for name, total in several[0].items()}) if len(several) == 1 else None
     return Table("byField", columns, rows, "bytes by field, with lengths, counts and tag headers", last)
 

@@ -10,10 +10,10 @@ from kwire_cli.analysis.costs.changed_definitions import check_fields
 from kwire_cli.analysis.costs.comparison_answer import comparison_answer
 from kwire_cli.analysis.costs.forms import FORMS, GIVEN, Choice, Form, forms_of, highest, usual_choice
 from kwire_cli.analysis.costs.overhead import Overhead
-from kwire_cli.analysis.costs.prices import Prices, as_given, body_of, compare_values, flexible_headers, skip_reason
+from kwire_cli.analysis.costs.prices import Prices, body_of, compare_values, flexible_headers, given_total, skip_reason
 from kwire_cli.analysis.costs.proposal_answer import ProposalPrices
 from kwire_cli.analysis.costs.proposals import Assumption, Pricing
-from kwire_cli.analysis.opening import open as open_inputs_of
+from kwire_cli.analysis.opening import open as open_subjects
 from kwire_cli.analysis.subjects import add_all
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.facts.costs.columns import DIMENSIONS, owners_of
@@ -29,8 +29,9 @@ from kwire_cli.spec.overlay import load_overlay
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Unpack
 
-    from kwire_cli.analysis.library import Input
+    from kwire_cli.analysis.library import Input, Ways
     from kwire_cli.answer import Answer
     from kwire_cli.spec.catalog import Paths
     from kwire_cli.spec.model import MessageSpec
@@ -72,10 +73,7 @@ def compare(
     version: int | None = None,
     values: Any = None,
     filter: str | None = None,  # noqa: A002 - the name of the command's option
-    port: int | None = None,
-    tls_keylog: Sequence[str] = (),
-    specs: Paths | None = None,
-    kafka: str | None = None,
+    **ways: Unpack[Ways],
 ) -> Answer:
     """Return the size of messages in other forms, or under proposals, like `kwire compare`.
 
@@ -91,17 +89,14 @@ def compare(
         message: The name of the message of `values`.
         version: The version of `values`. None is the highest.
         values: The values of one message in JSON form, in place of captures.
-        filter: The frames that are wanted, in the language of --filter.
-        port: The broker's port in captures; None if the bytes are to show it.
-        tls_keylog: Paths of key logs, for TLS in captures.
-        specs: Definitions in addition to the bundled ones.
-        kafka: The release whose definitions are used.
+        filter: The chosen frames, in the language of --filter.
+        ways: The arguments of all questions, which `ask` documents.
 
     Raises:
         InputError: An input, a name or a proposal cannot be used, or no message can be compared.
 
     """
-    definitions = catalog(specs, kafka)
+    definitions = catalog(ways.get("specs"), ways.get("kafka"))
     if unknown := [name for name in forms if name not in FORMS]:
         raise InputError(f"unknown form {unknown[0]!r}{did_you_mean(close_to(unknown[0], FORMS))}")
     loaded = tuple((Path(name).stem, load_overlay(name)) for name in overlays)
@@ -112,7 +107,7 @@ def compare(
         return [Form(GIVEN, spec, number), *forms_of(spec, number, chosen)]
 
     skipped: Counter[str] = Counter()
-    lines = _lines(captures, filter, port, tls_keylog, specs, kafka)
+    lines = _lines(captures, filter, ways)
     if not captures:
         if message is None:
             raise InputError("give captures, or a message and its values")
@@ -140,14 +135,13 @@ def compare(
             raise InputError("there is no message to price")
         check_fields(list({spec.name: spec for spec, _ in prices.forms}.values()), fields)
         several = [*prices.found.values()]
-        about = f"{sum(as_given(one).messages for one in several)} messages of {', '.join(map(str, captures))}"
+        about = f"{sum(given_total(one).messages for one in several)} messages of {', '.join(map(str, captures))}"
     headers = flexible_headers(definitions, several)
     return comparison_answer(about, several, by_field=by_field, flexible_headers=headers, skipped=skipped).read()
 
 
-def _lines(captures: Sequence[Input], text: str | None, *ways: Any) -> Iterator[Captured]:
-    port, key_logs, specs, kafka = ways
-    for subject in open_inputs_of(*captures, filter=text, port=port, tls_keylog=key_logs, specs=specs, kafka=kafka):
+def _lines(captures: Sequence[Input], text: str | None, ways: Ways) -> Iterator[Captured]:
+    for subject in open_subjects(*captures, filter=text, **ways):
         if not isinstance(subject.source, Captured):
             raise InputError("compare takes captures")
         yield subject.source

@@ -215,7 +215,7 @@ def merged(several: Iterable[Totals]) -> Totals:
     return whole
 
 
-def as_given(totals: Totals) -> Total:
+def given_total(totals: Totals) -> Total:
     """Return the messages in the first form."""
     return next(iter(totals.values()))
 
@@ -281,7 +281,7 @@ def flexible_headers(catalog: Catalog, several: Iterable[Totals]) -> int:
     """
     total = 0
     for totals in several:
-        first = as_given(totals)
+        first = given_total(totals)
         if FLEXIBLE in totals and first.form:
             total += first.messages * header_difference(catalog, first.form.spec)
     return total

@@ -22,7 +22,7 @@ from kwire_cli.analysis.costs.forms import (
     written_form,
 )
 from kwire_cli.analysis.costs.generated import counts_for, generate
-from kwire_cli.analysis.costs.prices import Price, Prices, add_prices, as_given, merged, price
+from kwire_cli.analysis.costs.prices import Price, Prices, add_prices, given_total, merged, price
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.facts.costs.ledger import Ledger
 from kwire_cli.message.decoded import decode
@@ -263,7 +263,7 @@ def test_sums_compare_like_with_like():
     found = totals["packed16"]
     assert (found.messages, found.size, found.given, found.difference, found.refused.total()) == (2, 2, 8, -6, 1)
     whole = merged([totals, totals])
-    assert (as_given(whole).size, whole["packed16"].difference, whole["packed16"].refused.total()) == (
+    assert (given_total(whole).size, whole["packed16"].difference, whole["packed16"].refused.total()) == (
         24,
         -12,
         2,
