@@ -107,3 +107,12 @@ def test_a_configuration_that_cannot_be_written_or_read(configuration, jar):
     assert "cannot be written" in refusal_of("spec", "docs", jar)
     texts.remembered.cache_clear()
     assert "cannot be read" in kwire(*SHOW).err
+
+
+def test_a_user_without_a_home_has_no_configuration(monkeypatch):
+    monkeypatch.delenv("XDG_CONFIG_HOME")
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", {}.__getitem__)
+    texts.remembered.cache_clear()
+    assert texts.remembered() == ()
+    texts.remembered.cache_clear()
