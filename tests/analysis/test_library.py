@@ -91,6 +91,22 @@ def test_compare_is_that_of_the_command(words, arguments):
     assert json.loads(json.dumps(found)) == printed
 
 
+SEGMENT = ROOT / "samples/segments/orders-zstd-0"
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        ((), {}),
+        (("--record-forms", "v1,v2", "--batch", "3,all"), {"forms": ["v1", "v2"], "batches": [3, "all"]}),
+        (("--codec", "lz4"), {"codec": "lz4"}),
+    ],
+)
+def test_records_are_compared(words, arguments):
+    printed = json.loads(run("compare", SEGMENT, *words, "--format", "json").out)
+    assert json.loads(json.dumps(answer_document(kwire.compare(SEGMENT, **arguments)))) == printed
+
+
 def test_values_are_compared():
     values = {"groupId": "orders", "generationId": 7, "memberId": "c", "groupInstanceId": None}
     rows = kwire.compare(message="HeartbeatRequest", version=4, values=values, forms=["packed"])["forms"].to_dicts()
@@ -100,13 +116,16 @@ def test_values_are_compared():
 @pytest.mark.parametrize(
     ("captures", "arguments", "text"),
     [
-        ((), {}, "give captures, or a message and its values"),
+        ((), {}, "give captures or logs, or a message and its values"),
         ((CAPTURE,), {"forms": ["pakced"]}, "unknown form 'pakced'; did you mean packed"),
+        ((SEGMENT,), {"forms": ["packed"]}, "unknown form 'packed'"),
+        ((SEGMENT,), {"codec": "zip"}, "unknown codec 'zip'; did you mean gzip"),
         ((CAPTURE,), {"forms": ["packed"], "fields": ["maxBites"]}, "did you mean maxBytes"),
         ((CAPTURE,), {"proposals": [ZONE], "assume": ["zone=a"]}, "no new field has this path"),
         ((CAPTURE,), {"proposals": [ZONE], "filter": "api == Heartbeat"}, "no message is changed"),
         ((CAPTURE,), {"filter": "frame > 9000"}, "there is no message to price"),
-        ((ROOT / "samples/segments/orders-zstd-0",), {}, "compare takes captures"),
+        ((CAPTURE, SEGMENT), {}, "captures, or logs, but not both"),
+        ((SEGMENT, CAPTURE), {}, "captures, or logs, but not both"),
         ((), {"message": "HeartbeatRequest", "version": 99, "values": {}}, "99"),
     ],
 )
