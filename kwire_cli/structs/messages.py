@@ -51,15 +51,9 @@ class _Layout:
             raise SpecError(reason, file=self.spec.file, path=self.spec.name)
 
 
-def declare(
-    spec: MessageSpec, version: int, *, flexible: bool | None = None, struct: StructOf = MessageStruct
-) -> MessageStruct:
-    """Return the layout of `spec` at `version`.
-
-    `flexible` overrules the definition, and `struct` declares structs, to price other forms.
-    """
-    layout = _Layout(spec, version, version in spec.flexible_versions if flexible is None else flexible, struct)
-    return _struct(layout, spec.fields)
+def declare(spec: MessageSpec, version: int, struct: StructOf = MessageStruct) -> MessageStruct:
+    """Return the layout of `spec` at `version`. `struct` declares structs, to price other forms."""
+    return _struct(_Layout(spec, version, version in spec.flexible_versions, struct), spec.fields)
 
 
 def _struct(layout: _Layout, fields: Sequence[FieldSpec]) -> MessageStruct:

@@ -12,6 +12,7 @@ from kwire_cli.analysis.costs.extremes import extreme
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.errors import EncodeError
 from kwire_cli.message.decoded import LOSSLESS_KEY
+from kwire_cli.spec.evolution.layout import tagged_at
 from kwire_cli.spec.model import default_value
 from kwire_cli.spec.reading import ENCODABLE_TYPES, element_encoding_at, encoding_at
 from kwire_cli.structs.composites import SIZE_SUFFIX, UNKNOWN_KEY
@@ -147,11 +148,14 @@ class _Walk:
         """
         cached = self.form.known.get(id(fields))
         if cached is None:
+            spec = self.form.spec
+            version = self.form.version
+            names = [field.json_name for field in fields]
             rows = [
-                (field, field.json_name, self.form.version in field.versions, self.form.tagged(field))
-                for field in fields
+                (field, name, version in field.versions, tagged_at(spec, field, version))
+                for field, name in zip(fields, names, strict=True)
             ]
-            cached = self.form.known[id(fields)] = (rows, frozenset(field.json_name for field in fields))
+            cached = self.form.known[id(fields)] = (rows, frozenset(names))
         return cached
 
     def lose(self, path: str, value: Any, *, ignorable: bool = False) -> None:

@@ -1,4 +1,5 @@
-"""Changed definitions, which most forms are based on: other encodings of integers, and other tags.
+"""Changed definitions, which most forms are based on: other encodings of integers, other tags, and other versions
+with tag sections.
 
 The functions return a changed copy of a definition. The messages are then written by the usual code, so that the sizes
 of forms are exact.
@@ -19,6 +20,18 @@ if TYPE_CHECKING:
 
     from kwire_cli.spec.model import FieldSpec, MessageSpec
 
+_EVERY = Versions(0, MAX)
+
+
+def flexible(spec: MessageSpec, _: Collection[str] = ()) -> MessageSpec:
+    """Return the definition with flexible versions only."""
+    return replace(spec, flexible_versions=_EVERY)
+
+
+def inflexible(spec: MessageSpec, _: Collection[str] = ()) -> MessageSpec:
+    """Return the definition without flexible versions."""
+    return replace(spec, flexible_versions=NONE)
+
 
 def all_tagged(spec: MessageSpec, _: Collection[str] = ()) -> MessageSpec:
     """Return the definition with every field tagged in all its versions. The tag is the index of the field.
@@ -28,12 +41,12 @@ def all_tagged(spec: MessageSpec, _: Collection[str] = ()) -> MessageSpec:
 
     def numbered(fields: Sequence[FieldSpec]) -> tuple[FieldSpec, ...]:
         return tuple(
-            replace(field, tag=number, tagged_versions=Versions(0, MAX), fields=numbered(field.fields))
+            replace(field, tag=number, tagged_versions=_EVERY, fields=numbered(field.fields))
             for number, field in enumerate(fields)
         )
 
     plain = changed(spec, lambda _, field: field)  # common structs written out
-    return replace(plain, fields=numbered(plain.fields))
+    return replace(plain, fields=numbered(plain.fields), flexible_versions=_EVERY)
 
 
 def encoded(spec: MessageSpec, encoding: str, paths: Collection[str] = ()) -> MessageSpec:

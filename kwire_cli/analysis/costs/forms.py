@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
 
-from kwire_cli.analysis.costs.changed_definitions import all_tagged, encoded, with_tags, without_tags
+from kwire_cli.analysis.costs.changed_definitions import (
+    all_tagged,
+    encoded,
+    flexible,
+    inflexible,
+    with_tags,
+    without_tags,
+)
 from kwire_cli.analysis.costs.extremes import BEST, WORST, extreme
 from kwire_cli.engine.lower import lower
 from kwire_cli.engine.spans import walk
@@ -31,14 +38,14 @@ if TYPE_CHECKING:
 
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.spec.model import FieldSpec, MessageSpec
+    from kwire_cli.spec.model import MessageSpec
     from kwire_cli.spec.overlay import Overlay
     from kwire_cli.structs.messages import StructOf
 
 
 @dataclass(frozen=True, eq=False)
 class Form:
-    """One way to write a message: a definition at a version. `flexible` overrides the definition.
+    """One way to write a message: a definition at a version.
 
     `case` is best or worst if the integers of the message are replaced by integers that this form writes in the
     fewest or the most bytes. `source` is another definition that values may belong to, and `names` contains the new
@@ -49,7 +56,6 @@ class Form:
     name: str
     spec: MessageSpec
     version: int
-    flexible: bool | None = None
     case: str | None = None
     source: MessageSpec | None = None
     names: Mapping[str, str] = field(default_factory=dict)
@@ -59,19 +65,19 @@ class Form:
     @property
     def is_flexible(self) -> bool:
         """Return whether structures end in a tag section."""
-        return self.version in self.spec.flexible_versions if self.flexible is None else self.flexible
+        return self.version in self.spec.flexible_versions
 
     @cached_property
     def layout(self) -> MessageStruct:
         """Return the declaration that builds the bytes."""
-        return declare(self.spec, self.version, flexible=self.flexible, struct=self.struct)
+        return declare(self.spec, self.version, self.struct)
 
     @cached_property
     def readable(self) -> MessageStruct:
         """Return the declaration with Kafka's structs, which the engine reads."""
         if self.struct is MessageStruct:
             return self.layout
-        return declare(self.spec, self.version, flexible=self.flexible)
+        return declare(self.spec, self.version)
 
     @cached_property
     def entry(self) -> Entry:
@@ -103,10 +109,6 @@ class Form:
         """Return the paths of the fields of `source` that the form lacks."""
         paths = {path for path, _ in fields_by_path(self.source)} if self.source else set()
         return paths - {path for path, _ in fields_by_path(self.spec)} - self.names.keys()
-
-    def tagged(self, field: FieldSpec) -> bool:
-        """Return whether a field is in the tag section."""
-        return self.is_flexible and field.tag is not None and self.version in field.tagged_versions
 
 
 def written_form(form: Form, value: Any) -> bytes:
@@ -144,7 +146,6 @@ class Recipe(NamedTuple):
 
     change: Callable[[MessageSpec, Collection[str]], MessageSpec] = lambda spec, _: spec
     encoding: str | None = None
-    flexible: bool | None = None
     version: Callable[[MessageSpec], int] | None = None
     struct: StructOf = MessageStruct
 
@@ -152,11 +153,11 @@ class Recipe(NamedTuple):
 FORMS: Mapping[str, Recipe] = {
     LOWEST: Recipe(version=lambda spec: spec.valid_versions.low),
     HIGHEST: Recipe(version=highest),
-    INFLEXIBLE: Recipe(flexible=False),
-    FLEXIBLE: Recipe(flexible=True),
-    ALL_TAGGED: Recipe(all_tagged, flexible=True),
-    "tag-type": Recipe(flexible=True, struct=typed_struct),
-    "escape-bytes": Recipe(flexible=True, struct=EscapedStruct),
+    INFLEXIBLE: Recipe(inflexible),
+    FLEXIBLE: Recipe(flexible),
+    ALL_TAGGED: Recipe(all_tagged),
+    "tag-type": Recipe(flexible, struct=typed_struct),
+    "escape-bytes": Recipe(flexible, struct=EscapedStruct),
     PLAIN: Recipe(without_tags),
     TAGGED: Recipe(with_tags),
     **{name: Recipe(encoding=name) for name in (*OWN_WIDTH, *ENCODING_NAMES)},
@@ -174,7 +175,7 @@ def form_of(name: str, spec: MessageSpec, version: int, paths: Collection[str] =
     if recipe.encoding:
         changed = encoded(changed, recipe.encoding, paths)
     version = recipe.version(spec) if recipe.version else version
-    return Form(name, changed, version, recipe.flexible, struct=recipe.struct)
+    return Form(name, changed, version, struct=recipe.struct)
 
 
 @dataclass(frozen=True, slots=True)

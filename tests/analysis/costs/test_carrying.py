@@ -3,6 +3,7 @@ from kit.messages import definition
 
 import kwire_cli as kwire
 from kwire_cli.analysis.costs.carrying import Misfit, carried, with_defaults
+from kwire_cli.analysis.costs.changed_definitions import inflexible
 from kwire_cli.analysis.costs.forms import Form
 from kwire_cli.errors import EncodeError
 
@@ -43,7 +44,7 @@ def test_a_field_that_the_values_lack_is_filled_with_its_default():
     default = {"a": -1, "s": {"x": 3, "y": ""}}
     filled = (Misfit("a", 1, -1), Misfit("s", 1, {"x": 3, "y": ""}))
     assert carried(form(spec, 1), {}) == (default, (), filled)  # a tagged field need not be there
-    assert carried(form(spec, 1, flexible=False), {}) == (default | {"t": "t"}, (), (*filled, Misfit("t", 1, "t")))
+    assert carried(form(inflexible(spec), 1), {}) == (default | {"t": "t"}, (), (*filled, Misfit("t", 1, "t")))
 
 
 def test_values_with_defaults_are_those_that_any_writer_writes():

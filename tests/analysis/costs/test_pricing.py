@@ -163,7 +163,7 @@ def test_all_fields_tagged_pays_for_headers_counts_and_lengths_and_leaves_out_de
     spec = all_tagged(
         definition({"name": "A", "type": "int32"}, {"name": "B", "type": "string"}, {"name": "C", "type": "int8"})
     )
-    form = Form(ALL_TAGGED, spec, 0, flexible=True)
+    form = Form(ALL_TAGGED, spec, 0)
     # count 2; tag 0, size 4, 4 bytes; tag 1, size 3, length + 1 and 2 bytes
     assert written_form(form, {"a": 1, "b": "hi", "c": 0}).hex(" ") == "02 00 04 00 00 00 01 01 03 03 68 69"
     assert written_form(form, {"a": 0, "b": "", "c": 0}) == b"\0"
@@ -174,7 +174,7 @@ def test_all_fields_tagged_goes_into_structs_and_common_structs():
     spec = all_tagged(definition({"name": "Rows", "type": "[]Row"}, common=(row,)))
     # one tag: number 0, size 7: count + 1, per row a tag section
     assert (
-        written_form(Form(ALL_TAGGED, spec, 1, flexible=True), {"rows": [{"x": 258}, {"x": 0}]}).hex(" ")
+        written_form(Form(ALL_TAGGED, spec, 1), {"rows": [{"x": 258}, {"x": 0}]}).hex(" ")
         == "01 00 07 03 01 00 02 01 02 00"
     )
 
