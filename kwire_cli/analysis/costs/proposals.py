@@ -122,16 +122,12 @@ class Pricing:
                 spec = load_file(proposal)
                 self._definitions[spec.name] = spec
                 names.append(spec.name)
+        if EVERY in names:
+            names = [*(name for name in names if name != EVERY), *(entry.name for entry in catalog)]
+        known: dict[str, FieldSpec] = {}
         for name in names:
-            if name != EVERY:
-                catalog.message(name)  # raises InputError for an unknown message
-        self._check_assumptions()
-
-    def _check_assumptions(self) -> None:
-        known: list[str] = []
-        for entry in self._catalog:
-            known += self._new_fields(self._catalog.message(entry.name))
-        for one in self.assumptions:
+            known |= self._new_fields(catalog.message(name))  # raises InputError for an unknown message
+        for one in assumptions:
             if one.path not in known:
                 raise InputError(
                     f"--assume {one.path}: no new field has this path{did_you_mean(close_to(one.path, known))}; "
