@@ -283,7 +283,7 @@ def _forms(options: RecordOptions, wanted: Wanted | None) -> RecordForms:
     register = read_register(options.register)
     bare = bool(options.headers_as)
     codecs = tuple(dict.fromkeys(codecs))
-    return RecordForms(forms, batches, codecs, register, headers, bare=bare, generated=wanted is not None)
+    return RecordForms(forms, batches, codecs, register, headers, bare=bare)
 
 
 def _parse_names(option: str, text: str, known: tuple[str, ...]) -> tuple[str, ...]:

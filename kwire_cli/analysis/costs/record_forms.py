@@ -142,8 +142,8 @@ class RecordPrice:
 class RecordForms:
     """Records in forms: each format with each batch size and each codec, and forms of headers.
 
-    Records without headers are written in the forms of headers if `bare` is set. With `generated`, the records do not
-    come from an input, so prices are compared with format v2. Batches are added in the order in which they are read.
+    Records without headers are written in the forms of headers if `bare` is set. Batches are added in the order in
+    which they are read.
     """
 
     def __init__(
@@ -155,9 +155,7 @@ class RecordForms:
         headers: Sequence[str] = (),
         *,
         bare: bool = False,
-        generated: bool = False,
     ) -> None:
-        self.generated = generated
         self.bare = bare
         self.read: Counter[str] = Counter()
         """Numbers of the records in the input, by the names of facts. Skipped batches are not in the other numbers."""
@@ -198,16 +196,6 @@ class RecordForms:
         """Price the batches that waited for more records. Then the prices are complete."""
         for price in self.prices:
             price.end()
-
-    def reference(self, price: RecordPrice) -> int | None:
-        """Return the size to compare a price with: the size of the input, or of generated records in format v2.
-
-        Return None for generated records if v2 is not one of the forms.
-        """
-        if not self.generated:
-            return self.read["bytes"]
-        like = ("v2", price.batch, price.codec)
-        return next((other.size for other in self.prices if (other.form, other.batch, other.codec) == like), None)
 
 
 def _records(batch: Batch) -> list[Record] | None:

@@ -52,11 +52,14 @@ _LOST = (Column("form"), Column("count", "count"), Column("what"))
 def records_answer(forms: RecordForms, made: str | None = None) -> Answer:
     """Return the cost of records in each form and the losses of each form, and the same for headers.
 
-    `made` is a description of generated records.
+    `made` is a description of generated records, whose sizes are compared with format v2. Other sizes are compared with
+    the input.
     """
-    reference = "v2 in the same batches" if forms.generated else "the bytes that were read"
-    rows = [_record_row(price, forms.reference(price)) for price in forms.prices]
-    blocks: list[Block] = [_facts(forms, made), Table("forms", _FORMS, rows, note=f"ratio: to {reference}")]
+    shipped = {(price.batch, price.codec): price.size for price in forms.prices if price.form == "v2"}
+    read = forms.read["bytes"]
+    rows = [_record_row(price, shipped.get((price.batch, price.codec)) if made else read) for price in forms.prices]
+    note = f"ratio: to {'v2 in the same batches' if made else 'the bytes that were read'}"
+    blocks: list[Block] = [_facts(forms, made), Table("forms", _FORMS, rows, note=note)]
     blocks += [*_notes(forms), _lost("cannotCarry", "what a form can't carry", forms.keys)]
     if forms.headers and (forms.bare or forms.read["headers"]):
         blocks += _headers(forms.headers)
