@@ -14,6 +14,17 @@ def test_a_reset_to_latest_skips_records():
     )
 
 
+def test_a_log_that_had_the_offset_before_has_changed():
+    calls = [fetch(0, 40, 50, start=0), fetch(1, 50, 50, size=0), fetch(9, 50, -1, error=1)]
+    ((_, _, text, _),) = found("OFFSET_OUT_OF_RANGE", calls)
+    assert text == "it asked for offset 50 of orders-0; the log began at 0 and ended at 50 before"
+    calls += [list_offset(10, -1, 90), fetch(11, 90, 90, size=0, start=80)]
+    ((severity, _, text, _),) = found("OFFSET_OUT_OF_RANGE", calls)
+    assert severity == "error"
+    assert "orders-0; the log begins at 80 and ends at 90; auto.offset.reset took it to latest" in text
+    assert text.endswith(": 40 records never read")
+
+
 def test_an_offset_beyond_the_end_loses_nothing():
     calls = [fetch(0, 500, -1, error=1), fetch(1, 500, -1, error=1), list_offset(2, -2, 0)]
     ((severity, _, text, frames),) = found("OFFSET_OUT_OF_RANGE", calls)

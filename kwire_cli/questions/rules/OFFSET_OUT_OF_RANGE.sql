@@ -1,4 +1,5 @@
--- One row for each client and partition that it asked for an offset that the log does not have.
+-- One row for each client and partition that it asked for an offset that the log does not have. If an earlier answer
+-- has the offset in the log, the log has changed since.
 with refused as (
     select
         client, client_host, broker_address, topic_partition, max(software) as software, count(*) as answers,
@@ -45,12 +46,17 @@ select
     r.topic_partition,
     r.fetch_offset,
     case when r.answers > 1 then r.answers end as answers,
-    coalesce(k.start_after, s.first_offset, k.start_before) as log_start,
-    coalesce(k.end_after, k.end_before) as log_end,
+    coalesce(r.fetch_offset between k.start_before and k.end_before, false) as is_changed,
+    coalesce(k.start_after, s.first_offset, case when not is_changed then k.start_before end) as log_start,
+    coalesce(k.end_after, case when not is_changed then k.end_before end) as log_end,
+    case when is_changed and log_start is null then k.start_before end as old_start,
+    case when is_changed and log_start is null then k.end_before end as old_end,
     case when e.asked_time = -2 then e.listed_offset end as earliest_offset,
     case when e.asked_time = -1 then e.listed_offset end as latest_offset,
     case when e.asked_time >= 0 then e.listed_offset end as offset_of_time,
-    case when log_start is not null then latest_offset - greatest(r.fetch_offset, 0) end as skipped,
+    case
+        when coalesce(log_start, k.start_before) is not null then latest_offset - greatest(r.fetch_offset, 0)
+    end as skipped,
     nullif(greatest(log_start - r.fetch_offset, skipped, 0), 0) as lost,
     r.answers as weight,
     list_append(r.evidence, e.place) as evidence
