@@ -51,7 +51,8 @@ class MadeCall:
 
     topics = ()
     anomalies = ()
-    """The anomalies of the response."""
+    missing = 0
+    """The anomalies of the response, and the bytes of it that are not captured."""
     software = None
     version = 12
 
@@ -127,7 +128,7 @@ def fill(tables, calls, connections=(), batches=()):
         }  # fmt: skip
         response = {
             "src": call.broker, "dst": call.client, "time": call.answered, "kind": "response",
-            "anomalies": call.anomalies,
+            "anomalies": call.anomalies, "missing_bytes": call.missing,
             "frame": 2 * number + 2, "request_frame": 2 * number + 1, "errors": [*map(str, call.errors)],
             "error_codes": codes, "throttle_ms": round(call.throttle * 1000) or None, "delayed": call.delayed,
             "latency_us": None if call.asked is None or call.answered is None else

@@ -149,6 +149,35 @@ def test_a_limit_of_the_rate_closes_connections_late():
     assert [*map(len, found_by_each(("CONNECTION_LIMIT", "CLOSED_IN_PLACE_OF_ANSWER"), calls, rows).values())] == [1, 0]
 
 
+def unread(number, took=0.001):
+    """Return a Fetch whose response ends after 10 of 5,000 bytes, and its connection."""
+    call = MadeCall("Fetch", {}, {}, at=2 * number, took=took, connection=number)
+    call.anomalies, call.missing = ["TRUNCATED"], 4990
+    end = round((START + 2 * number + took) * 1e6)
+    return call, connection(number, 2 * number, closed_by="client", closed_time=end)
+
+
+def test_a_client_that_reads_no_response_of_this_size():
+    calls, rows = zip(*(unread(number) for number in range(3)), strict=True)
+    ((severity, subject, text, _),) = found("RESPONSE_NOT_READ", calls, rows)
+    assert (severity, subject) == ("error", "client billing")
+    assert text == (
+        "closed 3 connections to 10.0.0.9:9092 while Fetch responses arrived, up to 1 ms after the request; the "
+        "largest has 4996 bytes"
+    )
+    assert found("RESPONSE_NOT_READ", calls[:1], rows) == []
+
+
+def test_a_client_that_ends_leaves_a_response_unread():
+    """It has read a larger one before."""
+    calls, rows = zip(*(unread(number) for number in range(2)), strict=True)
+    read = MadeCall("Fetch", {}, {}, at=9, connection="reads")
+    assert len(found("RESPONSE_NOT_READ", [*calls, read], rows)) == 1
+    for call in calls:
+        call.missing = 1
+    assert found("RESPONSE_NOT_READ", [*calls, read], rows) == []
+
+
 def test_a_request_waits_since_the_answer_before():
     """A broker reads the next request of a connection when it has answered the one before."""
     beat = MadeCall("Heartbeat", at=1)
