@@ -61,6 +61,15 @@ def test_a_coordinator_that_cannot_write():
     assert [row[0] for row in both(commits[:2])] == ["COORDINATOR_LATE"]
 
 
+def test_the_coordinator_of_a_transaction_has_another_topic():
+    for key_type, topic in ((0, "__consumer_offsets"), (1, "__transaction_state")):
+        request = {"keyType": key_type, "coordinatorKeys": ["t"]}
+        answer = {"coordinators": [{"key": "t", "errorCode": 15}]}
+        calls = exchanges(*(("FindCoordinator", 4, request, answer, second) for second in range(5)))
+        (row,) = rows(calls, CODES)
+        assert (row["code"], f"--topic {topic}:" in row["advice"]) == ("COORDINATOR_NOT_FOUND", True)
+
+
 def test_short_waits_do_not_add_up():
     calls = []
     for step in range(0, 60, 20):

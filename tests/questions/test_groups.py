@@ -159,6 +159,20 @@ def test_a_member_without_partitions_is_idle_after_a_while():
     )
 
 
+def test_a_share_group_without_any_partition_is_a_warning():
+    answer = {"errorCode": 0, "memberId": "m", "memberEpoch": 2}
+    nothing = answer | {"assignment": {"topicPartitions": []}}
+    first = call("ShareGroupHeartbeat", 0, {"memberId": "m"}, nothing, client="a")
+    beats = [first]
+    for second in range(5, 30, 5):
+        request = {"memberId": "m", "memberEpoch": 2}
+        beats.append(call("ShareGroupHeartbeat", second, request, answer | {"assignment": None}, client="a"))
+    finding = findings_of(*beats)["IDLE_MEMBER"]
+    assert finding.level == "warning"
+    assert finding.text == "1 member without a partition for up to 25.0 s: a; nobody in the group has any"
+    assert "__share_group_state" in finding.advice
+
+
 def test_a_streams_group_that_gets_tasks_is_ready():
     def heartbeat(second, tasks):
         body = {"errorCode": 0, "memberId": "s", "memberEpoch": second, "activeTasks": tasks}

@@ -5,11 +5,11 @@
 -- COORDINATOR_NOT_AVAILABLE too (`is_unwritten`), after a while or again and again.
 with searches as (
     select
-        connection, frame,
+        connection, frame, body.keyType = 1 as is_transactional,
         case when len(body.coordinatorKeys) > 0 then body.coordinatorKeys else [body."key"] end as keys
     from bodies_find_coordinator_request
 ),
-searched as (select connection, frame, unnest(keys) as key from searches),
+searched as (select connection, frame, is_transactional, unnest(keys) as key from searches),
 answers as (
     select
         c.client, c.client_host, c.software, c.api, c.errors, c.response_time, c.response_place, c.latency_us,
@@ -18,6 +18,7 @@ answers as (
             when c.api = 'TxnOffsetCommit' then c.group_id
             else coalesce(c.transactional_id, c.group_id)
         end as key,
+        coalesce(s.is_transactional, c.api <> 'TxnOffsetCommit' and c.transactional_id is not null) as is_transactional,
         list_filter(
             c.errors,
             lambda error: error in ('COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR', 'COORDINATOR_LOAD_IN_PROGRESS')
@@ -63,6 +64,7 @@ waits as (
         max(all_works) > works as is_over,
         coalesce(max(latency_us) filter (where is_write) >= 1e6, false)
             or count(*) filter (where is_write) >= 3 as is_unwritten,
+        bool_and(is_transactional) as is_transactional,
         list(distinct response_place) as places
     from ended
     where len(missing) > 0
@@ -72,7 +74,7 @@ select
     client,
     -- a new cluster makes the coordinator's topic in a second or two
     is_unwritten or (answers >= 4 and lasted_s >= 3) as is_long,
-    case when bool_or(is_unwritten) then 'write' end as in_case,
+    case when bool_or(is_unwritten) then 'write' when bool_and(is_transactional) then 'transactions' end as in_case,
     max(software) as software,
     sum(answers)::bigint as answers,
     list_sort(list_distinct(flatten(list(apis)))) as apis,

@@ -32,6 +32,10 @@ select
     h.names as partition_names,
     h.partitions > h.members or null as is_spread_badly,
     h.partitions is null or null as is_without_any,
+    case
+        when h.partitions is null and g.protocol = 'share' then 'share'
+        when h.partitions is null and g.protocol is distinct from 'streams' then 'nobody'
+    end as in_case,
     w.members as weight,
     (
         select evidence(a.place)
@@ -40,4 +44,5 @@ select
         where a.group_id = w.group_id and a.kind = 'assignment'
     ) as evidence
 from waiting w
+join groups g using (group_id)
 left join holding h using (group_id)
