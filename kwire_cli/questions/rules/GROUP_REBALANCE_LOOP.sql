@@ -12,14 +12,14 @@ delivered as (
     where kind = 'redelivery'
     group by group_id
 ),
-fenced as (select distinct group_id, client from group_events where kind = 'fenced')
+fenced as (select distinct group_id, member from group_events where kind = 'fenced')
 select
     l.group_id,
     l.client,
     l.is_grave,
     case
         when not l.is_consuming then l.cause || '_of_others'
-        when l.cause = 'session' and f.client is not null then 'stalled'
+        when l.cause = 'session' and f.member is not null then 'stalled'
         else l.cause
     end as in_case,
     c.rebalances,
@@ -34,5 +34,5 @@ select
 from group_loops l
 join counted c using (group_id)
 left join delivered d using (group_id)
-left join fenced f on f.group_id = l.group_id and f.client = l.client
+left join fenced f on f.group_id = l.group_id and f.member = l.member
 left join group_members m on m.group_id = l.group_id and m.member = l.member
