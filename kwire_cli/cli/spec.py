@@ -52,6 +52,7 @@ ERRORS = (
     Column("meaning", wide=True),
     Column("given", wide=True),
     Column("clients", wide=True),
+    Column("advice", wide=True),
 )
 EXPLAINED = ("meaning", "clients")
 """Columns that a terminal shows for at most MAX_EXPLAINED codes."""

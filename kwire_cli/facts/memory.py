@@ -72,6 +72,14 @@ ANOMALY_CODES = (("code", "VARCHAR"), ("meaning", "VARCHAR"), ("is_refused", "BO
 """The codes of anomalies. Kafka's reader fails at those that are refused."""
 BYTE_KINDS = (("kind", "VARCHAR"), ("class", "VARCHAR"), ("meaning", "VARCHAR"))
 """The kinds of bytes. Their classes are payload, overhead and unread."""
+ERROR_MEANINGS = (
+    ("error", "VARCHAR"),
+    ("meaning", "VARCHAR"),
+    ("given", "VARCHAR"),
+    ("clients", "VARCHAR"),
+    ("advice", "VARCHAR"),
+)
+"""Error codes in words, as `kwire explain error` prints them."""
 NAMES = (("capture_point", "VARCHAR"), ("kind", "VARCHAR"), ("key", "VARCHAR"), ("name", "VARCHAR"))
 _TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
     "connections": CONNECTIONS,
@@ -167,12 +175,8 @@ class Tables:
                 self._buffers[table] = self._buffer(table, columns)
         self.parts = PARTS.keys() & self._buffers.keys()
         """The tables about parts of frames that are filled."""
-        if "accepted_versions" in wanted:
-            self._fill_accepted_versions()
-        if "anomaly_codes" in wanted:
-            self._fill_anomaly_codes()
-        if "byte_kinds" in wanted:
-            self._fill_byte_kinds()
+        for table in _KNOWN_ROWS.keys() & wanted:
+            self._fill(table)
         owners = [name for name in OF_OWNERS if takes_all or name in read]
         self._costs = Costs(self.catalog, owners) if self.takes("costs") else None
         self._seen_names: dict[int, tuple[str | None, Names]] = {}
@@ -209,28 +213,18 @@ class Tables:
                     buffers[table] = self._buffer(table, [*BODY_KEY, ("body", structure)])
         return buffers
 
-    def _fill_accepted_versions(self) -> None:
-        buffer = self._buffer("accepted_versions", ACCEPTED_VERSIONS)
-        for row in _accepted_rows():
+    def _fill(self, table: str) -> None:
+        """Create a table of facts about Kafka that do not depend on the inputs."""
+        columns, rows = _KNOWN_ROWS[table]
+        buffer = self._buffer(table, columns)
+        for row in rows():
             buffer.add(row)
-        buffer.flush()
-
-    def _fill_anomaly_codes(self) -> None:
-        buffer = self._buffer("anomaly_codes", ANOMALY_CODES)
-        for code, meaning in MEANING.items():
-            buffer.add([code, meaning, code in REFUSED])
         buffer.flush()
 
     def create(self, table: str, columns: Sequence[tuple[str, Any]]) -> None:
         """Create another table, with the types of its columns as names of DuckDB's types or as structures."""
         self._buffers[table] = self._buffer(table, columns)
         self.created.add(table)
-
-    def _fill_byte_kinds(self) -> None:
-        buffer = self._buffer("byte_kinds", BYTE_KINDS)
-        for kind, meaning in KIND_MEANING.items():
-            buffer.add([kind, class_of(kind), meaning])
-        buffer.flush()
 
     def takes(self, table: str) -> bool:
         """Return whether a table is filled. Most tables are only filled for queries that read them."""
@@ -423,6 +417,15 @@ def _accepted_rows() -> tuple[tuple[Any, ...], ...]:
             last_deprecated = deprecated.high if deprecated else None
             rows.append((number, release, api_key, versions.low, versions.high, last_deprecated))
     return tuple(rows)
+
+
+_KNOWN_ROWS: Mapping[str, tuple[Sequence[tuple[str, str]], Callable[[], Iterable[Sequence[Any]]]]] = {
+    "accepted_versions": (ACCEPTED_VERSIONS, _accepted_rows),
+    "anomaly_codes": (ANOMALY_CODES, lambda: [(code, text, code in REFUSED) for code, text in MEANING.items()]),
+    "byte_kinds": (BYTE_KINDS, lambda: [(kind, class_of(kind), text) for kind, text in KIND_MEANING.items()]),
+    "error_meanings": (ERROR_MEANINGS, lambda: [(name, *text) for name, text in catalog().error_meanings.items()]),
+}
+"""The columns and rows of tables that do not depend on the inputs."""
 
 
 def _without_zone(value: Any) -> Any:

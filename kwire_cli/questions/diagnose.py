@@ -32,13 +32,15 @@ select
 class Row:
     """A finding of a rule, with its texts filled in.
 
-    `places` are rows of evidence, the earliest first. `more_advice` is for the software of this client.
+    `places` are rows of evidence, the earliest first. `more_meaning` and `more_advice` are added to the texts of the
+    rule: they depend on the row, and the advice also on the software of the client.
     """
 
     rule: Rule
     severity: Severity
     subject: str
     text: str
+    more_meaning: str
     more_advice: str
     command: str
     weight: float
@@ -92,13 +94,15 @@ def _explain(tables: Tables, rule: Rule, rows: Sequence[dict[str, Any]]) -> None
 def _finding(rule: Rule, row: dict[str, Any]) -> Row:
     software = row.get("software") or ""
     family = next((name for name, word in FAMILIES.items() if word in software), "")
+    advice = (row.get("more_advice"), rule.advice.get(family))
     places = [place for place in row.get("evidence") or () if place is not None]
     return Row(
         rule,
         row["severity"],
         sentence(rule.subject, row),
         sentence(rule.text, row),
-        rule.advice.get(family, ""),
+        row.get("more_meaning") or "",
+        " ".join(filter(None, advice)),
         sentence(rule.command, row),
         float(row.get("weight") or 0),
         tuple(sorted(places, key=lambda place: place["ordinal"])),

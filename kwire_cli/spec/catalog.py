@@ -58,11 +58,14 @@ class ErrorCode(NamedTuple):
 
 
 class ErrorMeaning(NamedTuple):
-    """An error code in words: its meaning, the requests and conditions that lead to it, and the reaction of clients."""
+    """An error code in words: its meaning, the requests and conditions that lead to it, the reaction of clients, and
+    the first thing to do. `advice` is empty if clients need no help.
+    """
 
     meaning: str
     given: str
     clients: str
+    advice: str
 
 
 class Catalog:
@@ -281,7 +284,10 @@ class Catalog:
     def error_meanings(self) -> dict[str, ErrorMeaning]:
         """The meaning of each error code, by its name."""
         rows = read_bundled("error-meanings.json")["meanings"]
-        return {row["name"]: ErrorMeaning(row["meaning"], row["given"], row["clients"]) for row in rows}
+        return {
+            row["name"]: ErrorMeaning(row["meaning"], row["given"], row["clients"], row.get("advice", ""))
+            for row in rows
+        }
 
     @cached_property
     def errors_by_code(self) -> dict[int, ErrorCode]:

@@ -1,7 +1,7 @@
 """Errors that no other finding accounts for: one finding a client."""
 
 import pytest
-from kit.calls import MadeCall, found
+from kit.calls import CATALOG, MadeCall, found, sample_findings
 
 CODES = {
     "INVALID_TIMESTAMP": 32, "KAFKA_STORAGE_ERROR": 56, "MEMBER_ID_REQUIRED": 79, "OUT_OF_ORDER_SEQUENCE_NUMBER": 45,
@@ -101,3 +101,11 @@ def test_another_failure_is_no_cure():
     joins = [answered("JoinGroup", 0, "UNKNOWN_TOPIC_OR_PARTITION"), answered("JoinGroup", 1, "MEMBER_ID_REQUIRED")]
     ((_, _, text, _),) = found("REQUESTS_FAIL", joins)
     assert text == "JoinGroup: 1 of 2 UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def test_a_finding_says_what_the_error_means_and_what_to_do_first():
+    """The texts are those of `kwire explain error`."""
+    (row,) = sample_findings("incidents/invalid-timestamp.pcapng.gz", "REQUESTS_FAIL")
+    meaning = CATALOG.error_meanings["INVALID_TIMESTAMP"]
+    assert row["meaning"].endswith(f" INVALID_TIMESTAMP: {meaning.meaning}")
+    assert f" INVALID_TIMESTAMP: {meaning.advice}" in row["advice"]

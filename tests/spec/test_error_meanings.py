@@ -21,7 +21,7 @@ def test_every_error_code_has_a_meaning_and_nothing_else_has():
 
 def test_a_meaning_is_whole_sentences():
     for row in CATALOG.errors:
-        for text in CATALOG.error_meanings[row.name]:
+        for text in filter(None, CATALOG.error_meanings[row.name]):
             assert SENTENCES.fullmatch(text), row.name
             assert "  " not in text, row.name
 
@@ -37,3 +37,8 @@ def test_members_join_again_though_the_exception_is_not_retriable(name):
     assert not row.retriable
     assert re.search(r"(again|anew|repeat)", CATALOG.error_meanings[name].clients)
     assert not CATALOG.error_meanings[name].clients.startswith("Not retried")
+
+
+def test_there_is_something_to_do_about_errors_at_which_a_call_fails():
+    missing = [name for name, meaning in CATALOG.error_meanings.items() if not meaning.advice]
+    assert [name for name in missing if CATALOG.error_meanings[name].clients.startswith("Not retried")] == []

@@ -155,7 +155,7 @@ def row_of(finding: Finding) -> tuple[Any, ...]:
         finding.subject,
         finding.text,
         evidence,
-        kind.meaning,
+        finding.meaning,
         finding.advice,
         [*kind.see],
         finding.command,
@@ -164,9 +164,17 @@ def row_of(finding: Finding) -> tuple[Any, ...]:
 
 def _finding(row: Row) -> Finding:
     """Return the finding of a row of a rule in SQL."""
-    evidence = [evidence_of(place) for place in row.places]
-    kind = kind_of(row.rule)
-    return Finding(kind, row.subject, row.text, evidence, row.weight, row.severity, row.command, row.more_advice)
+    return Finding(
+        kind_of(row.rule),
+        row.subject,
+        row.text,
+        [evidence_of(place) for place in row.places],
+        row.weight,
+        row.severity,
+        row.command,
+        row.more_meaning,
+        row.more_advice,
+    )
 
 
 def command_text(command: str, arguments: str) -> str:
@@ -180,16 +188,16 @@ def _items(findings: Sequence[Finding], arguments: str) -> Iterator[Item]:
 
     The meaning and the advice appear only with the first finding that has them.
     """
-    explained: set[tuple[str, str]] = set()
+    explained: set[tuple[str, str, str]] = set()
     for finding in findings:
         kind = finding.kind
         yield Item(0, f"{finding.level.upper()} {kind.code}", finding.subject, finding.level)
         yield Item(1, finding.text)
         if finding.evidence:
             yield Item(1, f"Evidence: {places(finding.evidence)}")
-        if (kind.code, finding.advice) not in explained:
-            explained.add((kind.code, finding.advice))
-            yield Item(1, f"Meaning: {kind.meaning}")
+        if (kind.code, finding.meaning, finding.advice) not in explained:
+            explained.add((kind.code, finding.meaning, finding.advice))
+            yield Item(1, f"Meaning: {finding.meaning}")
             yield Item(1, f"Do: {finding.advice}")
         see = [*([command_text(finding.command, arguments)] if finding.command else []), *kind.see]
         if see:

@@ -54,7 +54,7 @@ class Finding(NamedTuple):
     """A finding: its kind, its subject, a sentence with numbers, and the evidence.
 
     `weight` orders findings of one kind, the largest first. `command` is a kwire command that shows details, without
-    the inputs, such as `groups --group billing`. `more_advice` is for the software of this client.
+    the inputs, such as `groups --group billing`. `more_meaning` and `more_advice` follow the texts of the kind.
     """
 
     kind: FindingKind
@@ -64,11 +64,17 @@ class Finding(NamedTuple):
     weight: float = 0.0
     severity: Severity | None = None
     command: str = ""
+    more_meaning: str = ""
     more_advice: str = ""
 
     @property
+    def meaning(self) -> str:
+        """The meaning of the kind, and what is particular to this finding."""
+        return f"{self.kind.meaning} {self.more_meaning}".rstrip()
+
+    @property
     def advice(self) -> str:
-        """The remedy, with additional advice for the software of this client."""
+        """The remedy, with additional advice for this finding and for the software of this client."""
         return f"{self.kind.advice} {self.more_advice}".rstrip()
 
     @property

@@ -69,6 +69,23 @@ by_error as (
     from outcomes
     where not is_explained
     group by client, api, topic, error, total
+),
+by_name as (
+    select client, error, sum(failed) as failed from by_error where lasting > 0 group by client, error
+),
+first_errors as (
+    select *, row_number() over (partition by client order by failed desc, error) as nth
+    from by_name
+    join error_meanings using (error)
+),
+meanings as (
+    select
+        client,
+        string_agg(error || ': ' || meaning, ' ' order by nth) as more_meaning,
+        string_agg(error || ': ' || coalesce(nullif(advice, ''), clients), ' ' order by nth) as more_advice
+    from first_errors
+    where nth <= $most_explained
+    group by client
 )
 select
     client,
@@ -81,7 +98,10 @@ select
     bool_or(failed = total and total >= $least and not list_contains($passing || $harmless, error)) as is_total,
     bool_and(list_contains($harmless, error)) as is_harmless,
     cast(sum(failed) as bigint) as weight,
+    any_value(more_meaning) as more_meaning,
+    any_value(more_advice) as more_advice,
     list_distinct(flatten(list(places))) as evidence
 from by_error
+left join meanings using (client)
 where lasting > 0
 group by client

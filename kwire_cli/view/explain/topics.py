@@ -124,7 +124,9 @@ def _wrapped(decl: Any) -> MessageStruct:
 
 
 def explain_error(row: ErrorCode, meaning: ErrorMeaning) -> Iterator[Event]:
-    """Yield the meaning of an error code, the conditions that lead to it, the reaction of clients, and its bytes."""
+    """Yield the meaning of an error code, the conditions that lead to it, the reaction of clients, the first thing to
+    do, and its bytes.
+    """
     kind = "a RetriableException" if row.retriable else "not a RetriableException"
     exception = f"Its exception in Kafka's Java code is {kind} (org.apache.kafka.common.protocol.Errors)."
     yield from facts(
@@ -132,6 +134,7 @@ def explain_error(row: ErrorCode, meaning: ErrorMeaning) -> Iterator[Event]:
         meaning.meaning,
         f"Returned by: {meaning.given}",
         meaning.clients,
+        f"What to do: {meaning.advice}" if meaning.advice else "",
         exception if row.code else "",
     )
     yield from explain_value("errorCode", INTS["int16"], row.code)
