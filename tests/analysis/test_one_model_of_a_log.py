@@ -8,9 +8,9 @@ from kit.commands import ROOT
 from kit.logs import b64, keyed
 
 import kwire_cli as kwire
-from kwire_cli.analysis.diagnosis.sequences import LogSequences
 from kwire_cli.analysis.state.lag import ends_of
 from kwire_cli.analysis.state.topics import Log
+from kwire_cli.analysis.transactions.logs import LogTransactions
 from kwire_cli.analysis.transactions.transactions import Transactions
 from kwire_cli.analysis.verify import verify_part
 from kwire_cli.message.redaction import Redaction
@@ -28,11 +28,11 @@ SEQUENCES = {"SEQUENCE_GAP", "SEQUENCE_DUPLICATE"}
 def says(folder):
     """Return the open transactions by each question, and the offsets of faults in sequences by both that ask."""
     transactions = Transactions(Redaction(kwire.catalog()))
-    sequences = LogSequences()
+    logs = LogTransactions()
     state = None
     for item in subjects(folder):
         transactions.add(item)
-        sequences.log_item(item)
+        logs.add(item)
         if isinstance(item.item, Batch) and item.item.crc_valid:
             state = state or ProducerState(item.item.head.base_offset)
             state.append(item.item)
@@ -44,7 +44,7 @@ def says(folder):
     faults = [*verify_part(folder)]
     odd = {
         "verify": [fault.offset for fault in faults if fault.code in SEQUENCES],
-        "diagnosis": [row.evidence[-1].offset for row in sequences.findings() if "begins anew" not in row.text],
+        "diagnosis": [row.place.offset for row in logs.problems if row.code in SEQUENCES],
     }
     return open_, odd, {fault.code for fault in faults} - SEQUENCES
 

@@ -12,6 +12,8 @@ from kit.commands import ROOT, json_of
 from kit.logs import batch, document, keyed, record
 from kit.traffic import pcap_file
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
+from kwire_cli.analysis.replays import REPLAYED
+from kwire_cli.analysis.rows import columns_of
 from kwire_cli.analysis.subjects import LogItem, subjects_of
 from kwire_cli.facts.batches import BATCHES
 from kwire_cli.facts.bodies import table_of
@@ -167,6 +169,9 @@ def found(code, calls, connections=(), batches=()):
 def found_by_each(codes, calls, connections=(), batches=()):
     """Return what each of some rules finds in calls, by the codes of the rules."""
     tables = Tables(Redaction(CATALOG), [RULES[code].query for code in codes])
+    for replayed in REPLAYED:
+        for name, row in replayed.rows.items():  # without rows
+            tables.create(name, [(column.name, column.kind.type) for column in columns_of(row)])
     found = {}
     try:
         fill(tables, calls, connections, batches)

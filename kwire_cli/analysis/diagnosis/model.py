@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from kwire_cli.questions.rule_files import rules
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -43,11 +41,6 @@ def kind_of(rule: QueryRule) -> FindingKind:
     return FindingKind(
         rule.code, rule.severity, rule.title, rule.meaning, rule.advice["any"], rule.see, rule.rank, by_client
     )
-
-
-def kind_of_query(code: str) -> FindingKind:
-    """Return the kind of a rule that is a query, for findings of the same kind in log directories."""
-    return next(kind_of(rule) for rule in rules() if rule.code == code)
 
 
 class Finding(NamedTuple):

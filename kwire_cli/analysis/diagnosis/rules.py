@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.diagnosis.batches import Batches
 from kwire_cli.analysis.diagnosis.damage import DamagedLogs
 from kwire_cli.analysis.diagnosis.model import FindingKind, kind_of
-from kwire_cli.analysis.diagnosis.sequences import LogSequences
 from kwire_cli.questions import rule_files
 
 if TYPE_CHECKING:
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 
 RULES: tuple[type[Rule], ...] = (
     DamagedLogs,
-    LogSequences,
     Batches,
 )
 

@@ -62,19 +62,17 @@ def add_lag(rows: Mapping[str, list[Row]], files: Iterable[LogFile]) -> list[Not
 
     The rows are unchanged if the log directories of `files` contain none of the logs with committed offsets.
     """
-    ends, unreadable = _read_ends(files)
-    places = {(row["topic"], row["partition"]) for row in rows["offsets"]}
-    used = {place: ends[place] for place in sorted(places & ends.keys())}
+    places = sorted({(row["topic"], row["partition"]) for row in rows["offsets"]})
+    ends, unreadable = _read_ends(places, files)
     notes = []
-    if unknown := sorted(places - used.keys()):
-        what = "no lag of some offsets" if used else "no lag"
-        names = few([f"{topic}-{number}" for topic, number in unknown])
-        notes.append(f"{what}: the logs of {names} are not beside {CONSUMER_OFFSETS}")
-    for (topic, number), log in used.items():
+    if unknown := [f"{topic}-{number}" for topic, number in places if (topic, number) not in ends]:
+        what = "no lag of some offsets" if ends else "no lag"
+        notes.append(f"{what}: the logs of {few(unknown)} are not beside {CONSUMER_OFFSETS}")
+    for (topic, number), log in ends.items():
         notes += (f"{topic}-{number}: {note}" for note in log.notes)
     notes += unreadable
-    if used:
-        _add(rows, used)
+    if ends:
+        _add(rows, ends)
     if len(notes) > _MOST_NOTES:
         more = counted(len(notes) - _MOST_NOTES, "note")
         notes[_MOST_NOTES:] = [f"{more} more; kwire dump --verify names all faults"]
@@ -116,8 +114,8 @@ def _of_offset(offset: int, log: Ends | None) -> Row:
     }
 
 
-def _read_ends(files: Iterable[LogFile]) -> tuple[dict[Named, Ends], list[str]]:
-    """Return the ends of the partitions in the log directories of files, and the reasons why some cannot be read.
+def _read_ends(places: Iterable[Named], files: Iterable[LogFile]) -> tuple[dict[Named, Ends], list[str]]:
+    """Return the ends of partitions whose logs are in the log directories of files, and why some cannot be read.
 
     The longest log of several replicas counts. Folders that cannot be listed count as empty.
     """
@@ -125,23 +123,22 @@ def _read_ends(files: Iterable[LogFile]) -> tuple[dict[Named, Ends], list[str]]:
     notes = []
     for directory in _directories(files):
         try:
-            children = [*directory.iterdir()]
+            children = {child.name: child for child in directory.iterdir()}
         except (OSError, InputError):
             continue
         starts = _checkpoint(directory / Kind.LOG_START_OFFSETS)
         high_watermarks = _checkpoint(directory / Kind.REPLICATION_OFFSETS)
-        for child in sorted(children, key=lambda place: place.name):
-            name = folder_name(child.name)
-            if not name or name.state or not child.is_dir():
+        for place in places:
+            folder = children.get(f"{place[0]}-{place[1]}")
+            if folder is None or not folder.is_dir():
                 continue
-            named = name.topic, name.partition
             try:
-                ends = ends_of(partition(child), start=starts.get(named), high_watermark=high_watermarks.get(named))
+                ends = ends_of(partition(folder), start=starts.get(place), high_watermark=high_watermarks.get(place))
             except InputError as error:
-                notes.append(f"{child.name}: {error.reason}")
+                notes.append(f"{folder.name}: {error.reason}")
             else:
                 if ends:
-                    found[named] = _furthest(ends, found.get(named, ends))
+                    found[place] = _furthest(ends, found.get(place, ends))
     return found, notes
 
 

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.call import Evidence, between, instant
 from kwire_cli.analysis.coordinators import SETTLED, decode_coordinator, events, partitions_in
-from kwire_cli.analysis.transactions.model import ABORTED, COMMITTED, MOST_EVENTS, NO_PRODUCER, Event, OpenInLog
+from kwire_cli.analysis.transactions.model import (
+    ABORTED,
+    COMMITTED,
+    MOST_EVENTS,
+    NO_PRODUCER,
+    Event,
+    LogProblem,
+    OpenInLog,
+)
+from kwire_cli.message.roles import is_internal
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.producers import ProducerState
 from kwire_cli.spec.catalog import catalog
@@ -25,7 +34,8 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.coordinators import CoordinatorRecord, Event as LogRecord
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.analysis.transactions.model import What
-    from kwire_cli.records.producers import PartitionTransaction
+    from kwire_cli.records.batch import Head
+    from kwire_cli.records.producers import PartitionTransaction, Problem
 
 MOST_IDS = 1 << 16
 """Maximum number of transactional ids in memory."""
@@ -42,7 +52,7 @@ class PartitionLog:
     """A copy of a partition's log: its folder and the partition, the offset after it, and its newest time."""
 
     key: tuple[str, str]
-    state: ProducerState
+    state: ProducerState | None = None
     end: int = 0
     until: float | None = None
 
@@ -72,10 +82,11 @@ class Piece(NamedTuple):
 
 
 class LogTransactions:
-    """The transactions in logs. `dropped` counts parts and records beyond the limit."""
+    """The transactions in logs, and the broken rules. `dropped` counts parts and records beyond the limit."""
 
     def __init__(self) -> None:
         self.dropped = 0
+        self.problems: list[LogProblem] = []
         self._logs: dict[tuple[str, str], PartitionLog] = {}
         """Logs by folder and partition: copies on several brokers are separate logs."""
         self._parts: list[tuple[PartitionLog, PartitionTransaction, str]] = []
@@ -94,12 +105,12 @@ class LogTransactions:
             self._add_state(item, batch)
             return
         head = batch.head
-        log = self._logs.get(item.log)
-        if log is None:
-            log = self._logs[item.log] = PartitionLog(item.log, ProducerState(head.base_offset))
-        if head.base_offset < log.state.next_offset:  # an earlier part of the log
-            log.state = ProducerState(head.base_offset)
-        _, began, ended = log.state.append(batch)
+        log = self._logs.setdefault(item.log, PartitionLog(item.log))
+        if log.state is None or head.base_offset < log.state.next_offset:  # the log begins, or an earlier part of it
+            # The sequences of brokers in their own topics have no meaning.
+            log.state = ProducerState(head.base_offset, sequences=not is_internal(item.topic or ""))
+        problems, began, ended = log.state.append(batch)
+        self.problems += [_problem(item, head, problem) for problem in problems[: MOST_EVENTS - len(self.problems)]]
         log.end = max(log.end, log.state.next_offset)
         if head.max_timestamp >= 0:
             log.until = max(log.until or 0.0, head.max_timestamp / 1000)
@@ -187,6 +198,18 @@ def _is_hanging(record: Event | None, log: PartitionLog, records: Event, newest:
     if record.time is not None and log.until is not None and 0 < record.time - log.until < SETTLED:
         return None
     return True
+
+
+def _problem(item: LogItem, head: Head, problem: Problem) -> LogProblem:
+    return LogProblem(
+        producer_id=head.producer_id,
+        epoch=head.producer_epoch,
+        topic_partition=item.name,
+        code=problem.code,
+        text=problem.text,
+        missing=problem.missing,
+        place=Evidence("batch", file=item.file, offset=head.base_offset),
+    )
 
 
 def _piece(log: PartitionLog, part: PartitionTransaction, file: str) -> Piece:

@@ -208,6 +208,17 @@ class Transaction(OfProducer):
 
 
 @dataclass(slots=True, kw_only=True)
+class LogProblem(OfProducer):
+    """A rule for producers that a batch in the log of a partition breaks."""
+
+    topic_partition: Annotated[str, TEXT, "the partition"]
+    code: Annotated[str, TEXT, "`SEQUENCE_GAP`, `SEQUENCE_DUPLICATE`, `PRODUCER_RESTARTED`, …, as in `dump --verify`"]
+    text: Annotated[str, TEXT, "what is wrong"]
+    missing: Annotated[int, NUMBER, "the sequences that a gap leaves out"]
+    place: Annotated[Evidence, PLACE, "the batch"]
+
+
+@dataclass(slots=True, kw_only=True)
 class OpenInLog(OfProducer):
     """An open transaction in the log of a partition."""
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.analysis.calls import ReplayedTables
 from kwire_cli.analysis.transactions.logged import transactions_in_logs
 from kwire_cli.analysis.transactions.logs import LogTransactions
-from kwire_cli.analysis.transactions.model import MOST_EVENTS, Event, OpenInLog, Transaction
+from kwire_cli.analysis.transactions.model import MOST_EVENTS, Event, LogProblem, OpenInLog, Transaction
 from kwire_cli.analysis.transactions.timeline import transactions_in_traffic
 from kwire_cli.analysis.transactions.traffic import EVENTS_OF, QUERY
 
@@ -57,7 +57,7 @@ class TransactionReplay:
                 self._last.pop(key, None)
 
     def rows(self) -> Iterator[Row]:
-        """Yield the transactions, the events, and the open transactions of logs, each in their order."""
+        """Yield the transactions, the events, and the open transactions and problems of logs, each in their order."""
         names: dict[int, str] = {}
         for event in self._events:
             if (name := event.transactional_id) and event.producer_id >= 0:
@@ -71,13 +71,18 @@ class TransactionReplay:
         for piece in pieces:
             events += piece.events
         transactions = transactions_in_traffic(self._events) + transactions_in_logs(records, pieces)
-        for rows in (transactions, sorted(events, key=_order), self._logs.open()):
+        for rows in (transactions, sorted(events, key=_order), self._logs.open(), self._logs.problems):
             for ordinal, row in enumerate(rows):
                 row.ordinal = ordinal
                 yield row
 
 
-ROWS = {"transactions": Transaction, "transaction_events": Event, "open_in_logs": OpenInLog}
+ROWS = {
+    "transactions": Transaction,
+    "transaction_events": Event,
+    "open_in_logs": OpenInLog,
+    "log_problems": LogProblem,
+}
 """The rows of each table."""
 REPLAYED = ReplayedTables(ROWS, QUERY, TransactionReplay)
 

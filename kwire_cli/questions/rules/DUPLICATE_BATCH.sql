@@ -1,5 +1,6 @@
 -- One row for each client that sent batches again. The client's host is a part of the key: what a proxy passes on was
--- not sent again. A batch that is too large is split and sent again, which MESSAGE_TOO_LARGE is about.
+-- not sent again. A batch that is too large is split and sent again, which MESSAGE_TOO_LARGE is about. And one row for
+-- each batch that is in a log again.
 with sent as (
     select
         *,
@@ -14,6 +15,7 @@ with sent as (
     )
 )
 select
+    'client ' || client as subject,
     client,
     max(software) as software,
     count(*) as batches,
@@ -30,3 +32,7 @@ select
 from sent
 group by client
 having count(*) filter (where nth > 1) > 0
+union all by name
+select 'partition ' || topic_partition as subject, text as problem, 1 as weight, [place] as evidence
+from log_problems
+where code = 'SEQUENCE_DUPLICATE'

@@ -1,5 +1,6 @@
 -- One row for each client and partition that refused batches of an idempotent producer as out of order. A batch that
 -- was acknowledged after its refusal is no gap, and neither is one that follows a batch acknowledged after the refusal.
+-- And one row for each gap in a log.
 with sent as (
     select
         *,
@@ -37,6 +38,7 @@ refused as (
         and coalesce(closed_time <= response_time, true)
 )
 select
+    'client ' || client as subject,
     client,
     max(software) as software,
     topic_partition,
@@ -51,3 +53,9 @@ select
     evidence(place) as evidence
 from refused
 group by client, topic_partition
+union all by name
+select
+    'partition ' || topic_partition as subject, '' as client, text as problem, code = 'PRODUCER_RESTARTED' as is_restart,
+    greatest(missing, 1) as weight, [place] as evidence
+from log_problems
+where code in ('SEQUENCE_GAP', 'PRODUCER_RESTARTED')
