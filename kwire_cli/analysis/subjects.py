@@ -17,7 +17,7 @@ from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.reading import Read, nothing_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from kwire_cli.answer import Answer
     from kwire_cli.message.redaction import Redaction
@@ -60,28 +60,6 @@ class LogItem(NamedTuple):
 @lru_cache(maxsize=1 << 10)
 def _folder_of(file: str) -> str:
     return str(PurePath(file).parent)
-
-
-class Bounded(list[Any]):
-    """A list of the first `most` events. Further events are counted in `dropped`."""
-
-    most = 1 << 16
-
-    def __init__(self, events: Sequence[Any] = ()) -> None:
-        super().__init__(events)
-        self.dropped = 0
-
-    @property
-    def total(self) -> int:
-        """The number of events, including dropped events."""
-        return len(self) + self.dropped
-
-    def append(self, event: Any, /) -> None:
-        """Store an event, or count it as dropped if the list is full."""
-        if len(self) < self.most:
-            super().append(event)
-        else:
-            self.dropped += 1
 
 
 def subjects_of(opened: Opened, redaction: Redaction | None = None) -> Iterator[Any]:

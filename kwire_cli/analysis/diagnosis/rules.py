@@ -5,17 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.diagnosis.batches import Batches
-from kwire_cli.analysis.diagnosis.damage import DamagedLogs
 from kwire_cli.analysis.diagnosis.model import FindingKind, kind_of
 from kwire_cli.questions import rule_files
 
 if TYPE_CHECKING:
     from kwire_cli.analysis.diagnosis.model import Rule
 
-RULES: tuple[type[Rule], ...] = (
-    DamagedLogs,
-    Batches,
-)
+RULES: tuple[type[Rule], ...] = (Batches,)
 
 
 def kinds() -> list[FindingKind]:

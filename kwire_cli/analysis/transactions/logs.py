@@ -23,7 +23,8 @@ from kwire_cli.analysis.transactions.model import (
     OpenInLog,
 )
 from kwire_cli.message.roles import is_internal
-from kwire_cli.records.batch import Batch
+from kwire_cli.questions.sentence import size_text
+from kwire_cli.records.batch import PADDING, Batch
 from kwire_cli.records.producers import ProducerState
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import TRANSACTION_STATE
@@ -82,7 +83,7 @@ class Piece(NamedTuple):
 
 
 class LogTransactions:
-    """The transactions in logs, and the broken rules. `dropped` counts parts and records beyond the limit."""
+    """The transactions in logs, and the problems of logs. `dropped` counts parts and records beyond the limit."""
 
     def __init__(self) -> None:
         self.dropped = 0
@@ -97,9 +98,16 @@ class LogTransactions:
         """The newest record of each transactional id, by its offset."""
 
     def add(self, item: LogItem) -> None:
-        """Add a batch of a log. Ignore gaps and batches with a wrong checksum."""
+        """Add a batch of a log, or a gap. A batch with a wrong checksum is only a problem."""
         batch = item.item
-        if not isinstance(batch, Batch) or not batch.crc_valid:
+        if not isinstance(batch, Batch):
+            if batch.code != PADDING:
+                place = Evidence(f"{size_text(batch.size)} at byte", file=item.file, offset=batch.position)
+                self._add_problem(LogProblem(topic_partition=item.name, code=batch.code, size=batch.size, place=place))
+            return
+        if not batch.crc_valid:
+            place = Evidence("batch at offset", file=item.file, offset=batch.head.base_offset)
+            self._add_problem(LogProblem(topic_partition=item.name, code="CRC_MISMATCH", place=place))
             return
         if item.topic == TRANSACTION_STATE:
             self._add_state(item, batch)
@@ -110,7 +118,8 @@ class LogTransactions:
             # The sequences of brokers in their own topics have no meaning.
             log.state = ProducerState(head.base_offset, sequences=not is_internal(item.topic or ""))
         problems, began, ended = log.state.append(batch)
-        self.problems += [_problem(item, head, problem) for problem in problems[: MOST_EVENTS - len(self.problems)]]
+        for problem in problems:
+            self._add_problem(_problem(item, head, problem))
         log.end = max(log.end, log.state.next_offset)
         if head.max_timestamp >= 0:
             log.until = max(log.until or 0.0, head.max_timestamp / 1000)
@@ -119,6 +128,10 @@ class LogTransactions:
             self._parts.append((log, part, item.file))
         elif part:
             self.dropped += 1
+
+    def _add_problem(self, problem: LogProblem) -> None:
+        if len(self.problems) < MOST_EVENTS:
+            self.problems.append(problem)
 
     def _add_state(self, item: LogItem, batch: Batch) -> None:
         for event in events([batch]):

@@ -209,13 +209,14 @@ class Transaction(OfProducer):
 
 @dataclass(slots=True, kw_only=True)
 class LogProblem(OfProducer):
-    """A rule for producers that a batch in the log of a partition breaks."""
+    """Damage in the log of a partition, or a rule for producers that a batch breaks."""
 
     topic_partition: Annotated[str, TEXT, "the partition"]
-    code: Annotated[str, TEXT, "`SEQUENCE_GAP`, `SEQUENCE_DUPLICATE`, `PRODUCER_RESTARTED`, …, as in `dump --verify`"]
-    text: Annotated[str, TEXT, "what is wrong"]
-    missing: Annotated[int, NUMBER, "the sequences that a gap leaves out"]
-    place: Annotated[Evidence, PLACE, "the batch"]
+    code: Annotated[str, TEXT, "`CRC_MISMATCH`, `TRUNCATED`, `SEQUENCE_GAP`, `PRODUCER_RESTARTED`, …"]
+    text: Annotated[str, TEXT, "what is wrong"] = ""
+    missing: Annotated[int, NUMBER, "the sequences that a gap leaves out"] = 0
+    size: Annotated[int, NUMBER, "the bytes that are no batch"] = 0
+    place: Annotated[Evidence, PLACE, "the batch, or the bytes; its `position` is an offset, or a place in the file"]
 
 
 @dataclass(slots=True, kw_only=True)

@@ -7,7 +7,6 @@ from kit.calls import all_findings
 from kit.commands import ROOT, kwire
 
 from kwire_cli.analysis.diagnosis.rules import kinds
-from kwire_cli.analysis.subjects import Bounded
 from kwire_cli.questions.rule_files import SEVERITIES
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.opening import open_inputs
@@ -92,11 +91,3 @@ def test_each_kind_is_documented_once():
         for text in (kind.title, kind.meaning, kind.advice):
             assert text.endswith("."), kind.code
             assert text == text.strip()
-
-
-def test_bounded_lists_keep_the_first_and_count_the_rest():
-    bounded = Bounded()
-    bounded.most = 3
-    for number in range(5):
-        bounded.append(number)
-    assert (bounded, bounded.dropped) == ([0, 1, 2], 2)
