@@ -106,14 +106,14 @@ def calls_in(tables: Tables, query: str) -> Iterator[Call]:
 
 
 class Replay(Protocol):
-    """The interface of replays, which process calls in the order of time and batches of logs, and fill tables."""
+    """The interface of replays, which process traffic in the order of time and batches of logs, and fill tables."""
 
     @property
     def dropped(self) -> int:
         """The number of events beyond the limit of the replay."""
 
-    def call(self, call: Call, /) -> None:
-        """Process a call."""
+    def read(self, tables: Tables, /) -> None:
+        """Process the traffic in tables."""
 
     def log_item(self, item: LogItem, /) -> None:
         """Take a batch of a log, or a gap."""
@@ -124,10 +124,10 @@ class Replay(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReplayedTables:
-    """Tables that a replay fills: their rows, the query for the calls, and the function that creates the replay."""
+    """Tables that a replay fills: their rows, the query for traffic, and the function that creates the replay."""
 
     rows: Mapping[str, type[Row]]
-    calls: str
+    query: str
     begin: Callable[[], Replay]
 
 
@@ -144,7 +144,7 @@ class TableFold(Traffic):
         running = [tables for tables in replayed if needed & tables.rows.keys()]
         self._replays = [(tables, tables.begin()) for tables in running]
         self._is_replayed = False
-        super().__init__(redaction, {**queries, **{f"calls {at}": each.calls for at, each in enumerate(running)}})
+        super().__init__(redaction, {**queries, **{f"replay {at}": each.query for at, each in enumerate(running)}})
 
     def add(self, subject: Any) -> None:
         """Add a line of a capture, a TCP connection, an exchange of a request log, or a batch of a log."""
@@ -174,8 +174,7 @@ class TableFold(Traffic):
             targets = {row: (name, columns_of(row)) for name, row in replayed.rows.items()}
             for name, columns in targets.values():
                 tables.create(name, [(column.name, column.kind.type) for column in columns])
-            for call in calls_in(tables, replayed.calls):
-                replay.call(call)
+            replay.read(tables)
             for row in replay.rows():
                 name, columns = targets[type(row)]
                 tables.put(name, cells(row, columns))

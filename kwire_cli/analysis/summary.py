@@ -17,8 +17,8 @@ from kwire_cli.answer import Answer, Column, Fact, Facts, Table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.analysis.diagnosis.model import Finding
     from kwire_cli.answer import Block
+    from kwire_cli.questions.diagnose import Finding
 
 _NEXT = (Column("command"),)
 MOST_COMMANDS = 4

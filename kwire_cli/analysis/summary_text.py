@@ -16,9 +16,9 @@ from kwire_cli.source.logs.model import file_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.diagnosis.model import Finding
     from kwire_cli.analysis.summary_parts import Contents, InputFacts
     from kwire_cli.answer import Level
+    from kwire_cli.questions.diagnose import Finding
 
 MOST_FINDINGS = 5
 """Maximum number of findings in a summary. kwire diagnose shows all."""
@@ -202,8 +202,8 @@ def _slowest(summary: Contents) -> str:
 def spoken_findings(findings: Sequence[Finding], arguments: str) -> Iterator[Fact]:
     """Yield the most important findings, each cut to two lines, and the number of further findings."""
     for finding in findings[:MOST_FINDINGS]:
-        level = finding.level
-        text = f"{finding.kind.code}  {finding.subject}: {finding.text}"
+        level = finding.severity
+        text = f"{finding.rule.code}  {finding.subject}: {finding.text}"
         heading = level.upper() if level == "error" else level
         yield Fact(level, _cut(text, LONGEST_TEXT), title=heading, level=level, spoken=True)
     more = len(findings) - MOST_FINDINGS

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import click
 
-    from kwire_cli.analysis.diagnosis.model import FindingKind
+    from kwire_cli.questions.rule_files import Rule
     from kwire_cli.spec.catalog import Catalog
 
     Completer: TypeAlias = Callable[[click.Context, click.Parameter, str], list[str]]
@@ -52,11 +52,11 @@ def _completer(names: Callable[[click.Context], Iterable[str]], separator: str =
     return complete
 
 
-def finding_kinds() -> dict[str, FindingKind]:
-    """Return the kinds of findings of `kwire diagnose`, by code."""
-    from kwire_cli.analysis.diagnosis.rules import kinds
+def rules_by_code() -> dict[str, Rule]:
+    """Return the rules of `kwire diagnose`, by code."""
+    from kwire_cli.questions.rule_files import rules
 
-    return {kind.code: kind for kind in kinds()}
+    return {rule.code: rule for rule in sorted(rules(), key=lambda rule: rule.code)}
 
 
 def _catalog(ctx: click.Context) -> Catalog:
@@ -106,7 +106,7 @@ complete_api = _completer(lambda ctx: [api.name for api in _catalog(ctx).apis])
 complete_version = _completer(_versions)
 complete_error = _completer(lambda ctx: [row.name for row in _catalog(ctx).errors])
 complete_anomaly = _completer(lambda _: MEANING)
-complete_finding = _completer(lambda _: finding_kinds())
+complete_finding = _completer(lambda _: rules_by_code())
 complete_type = _completer(lambda _: _types())
 complete_columns = _completer(_columns)
 complete_sort = _completer(lambda ctx: _columns(ctx) if ctx.command.name in {"decode", "dump"} else ())

@@ -76,7 +76,7 @@ def command(environment: Environment, options: Options) -> Exit:
     """
     with environment.answering():
         queries = [*rules(), *(read_rules(Path(options.rules)) if options.rules else ())]
-        begin = partial(Diagnosis, queries=sorted(queries, key=lambda rule: rule.last))
+        begin = partial(Diagnosis, rules=sorted(queries, key=lambda rule: rule.last))
         least = cast("Severity", options.severity)
         if options.master is not None:
             answer = ask_with_spark(environment, options, begin, takes=WITH_LAKES, connections=True, least=least)

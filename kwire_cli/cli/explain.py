@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_file, finding_kinds
+from kwire_cli.cli.completers import complete_file, rules_by_code
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.explain_inputs import Explained, Explanations
 from kwire_cli.cli.explain_topics import TOPICS
@@ -216,7 +216,7 @@ def _suggest_topic(word: str) -> str:
         "type": word.lower().replace("_", "-") in TYPES,
         "error": any(row.name == word.upper() for row in definitions.errors),
         "anomaly": word.upper() in MEANING,
-        "finding": word.upper() in finding_kinds(),
+        "finding": word.upper() in rules_by_code(),
         "api": any(word.lower() in {api.name.lower(), *map(str.lower, api.aliases)} for api in definitions.apis),
     }
     if hint := did_you_mean([f"kwire explain {topic} {word}" for topic, is_known in places.items() if is_known]):

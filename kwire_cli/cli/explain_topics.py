@@ -19,7 +19,7 @@ from kwire_cli.cli.completers import (
     complete_error,
     complete_finding,
     complete_type,
-    finding_kinds,
+    rules_by_code,
 )
 from kwire_cli.cli.spec import matching_codes
 from kwire_cli.engine.codes import MEANING
@@ -180,9 +180,9 @@ def _anomaly(_: Catalog, words: Words) -> Explanations:
 
 
 def _finding(_: Catalog, words: Words) -> Explanations:
-    kinds = finding_kinds()
-    codes = [_check_code(code, kinds, "a finding", "kwire explain finding") for code in words]
-    yield chain.from_iterable(topics.explain_finding(kinds[code]) for code in codes or kinds)
+    rules = rules_by_code()
+    codes = [_check_code(code, rules, "a finding", "kwire explain finding") for code in words]
+    yield chain.from_iterable(topics.explain_finding(rules[code]) for code in codes or rules)
 
 
 def _check_code(text: str, codes: Collection[str], what: str, listing: str) -> str:

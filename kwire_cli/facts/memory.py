@@ -42,7 +42,7 @@ from kwire_cli.spec.accepted import accepted_by, known_releases
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.source.kafka.captured import Names

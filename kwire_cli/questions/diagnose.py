@@ -29,25 +29,26 @@ select
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Finding:
     """A finding of a rule, with its texts filled in.
 
-    `places` are rows of evidence, the earliest first. `more_meaning` and `more_advice` are added to the texts of the
-    rule: they depend on the row, and the advice also on the software of the client.
+    `places` are rows of evidence, the earliest first. `weight` orders findings of one rule, the largest first.
+    `command` is a kwire command that shows details, without the inputs, such as `groups --group billing`. The meaning
+    and the advice contain the texts of the rule and of the row. The advice also depends on the client's software.
     """
 
     rule: Rule
     severity: Severity
     subject: str
     text: str
-    more_meaning: str
-    more_advice: str
+    meaning: str
+    advice: str
     command: str
     weight: float
     places: tuple[dict[str, Any], ...]
 
 
-def findings(tables: Tables, rules: Sequence[Rule]) -> Iterator[Row]:
+def findings(tables: Tables, rules: Sequence[Rule]) -> Iterator[Finding]:
     """Yield the findings of rules.
 
     A rule over tables that replays fill runs if one of these tables has rows. Any rule runs if the input contains the
@@ -91,18 +92,17 @@ def _explain(tables: Tables, rule: Rule, rows: Sequence[dict[str, Any]]) -> None
         tables.connection.executemany("insert into explained values (?, ?, ?)", explained)
 
 
-def _finding(rule: Rule, row: dict[str, Any]) -> Row:
+def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
     software = row.get("software") or ""
     family = next((name for name, word in FAMILIES.items() if word in software), "")
-    advice = (row.get("more_advice"), rule.advice.get(family))
     places = [place for place in row.get("evidence") or () if place is not None]
-    return Row(
+    return Finding(
         rule,
         row["severity"],
         sentence(rule.subject, row),
         sentence(rule.text, row),
-        row.get("more_meaning") or "",
-        " ".join(filter(None, advice)),
+        " ".join(filter(None, (rule.meaning, row.get("more_meaning")))),
+        " ".join(filter(None, (rule.advice["any"], row.get("more_advice"), rule.advice.get(family)))),
         sentence(rule.command, row),
         float(row.get("weight") or 0),
         tuple(sorted(places, key=lambda place: place["ordinal"])),

@@ -13,12 +13,13 @@ from kit.logs import document
 
 import kwire_cli
 from kwire_cli.analysis import summary_parts
-from kwire_cli.analysis.diagnosis.model import Finding, FindingKind
 from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.analysis.summary import MOST_COMMANDS, Summary, proposals
 from kwire_cli.analysis.summary_parts import InputFacts, Logs
 from kwire_cli.analysis.summary_text import MOST_FINDINGS
 from kwire_cli.message.redaction import Redaction
+from kwire_cli.questions.diagnose import Finding
+from kwire_cli.questions.rule_files import rules
 from kwire_cli.records.batch import Head
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.line_records import anomaly_codes
@@ -143,8 +144,8 @@ def test_damage_in_a_log_is_said():
 
 
 def finding(code, severity, command=""):
-    kind = FindingKind(code, severity, "t", "m", "a")
-    return Finding(kind, "group billing", "x" * 1000, command=command)
+    rule = replace(rules()[0], code=code)
+    return Finding(rule, severity, "group billing", "x" * 1000, "m", "a", command, 1.0, ())
 
 
 def test_the_findings_that_matter_most_are_shown_each_on_two_lines(monkeypatch):

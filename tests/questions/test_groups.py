@@ -16,7 +16,7 @@ RULES = [rule for rule in rules() if rule.code in OF_GROUPS]
 
 def findings_of(*exchanges):
     diagnosis = asked(Diagnosis(Redaction(CATALOG), RULES), exchanges)
-    return {finding.kind.code: finding for finding in diagnosis.findings()}
+    return {finding.rule.code: finding for finding in diagnosis.findings()}
 
 
 def generation(second, number, **members):
@@ -41,14 +41,14 @@ def test_members_that_come_and_go_once_are_no_more_than_information():
         beat(9.5, "a", 2, 27),
     ]
     findings = findings_of(*calls, *generation(9.6, 3, a=ORDERS_0))
-    assert {code: finding.level for code, finding in findings.items()} == {"REBALANCE": "info"}
+    assert {code: finding.severity for code, finding in findings.items()} == {"REBALANCE": "info"}
     assert findings["REBALANCE"].command == "groups --group g"
 
 
 def test_a_single_member_that_vanishes_is_a_warning():
     calls = [*generation(1, 1, a=ORDERS_0, b=ORDERS_1), *(beat(second, "a", 1) for second in range(2, 14))]
     findings = findings_of(*calls, beat(14, "a", 1, 27), *generation(14.1, 2, a=ORDERS_0))
-    assert findings["REBALANCE"].level == "warning"
+    assert findings["REBALANCE"].severity == "warning"
     assert "removed without leaving" in findings["REBALANCE"].text
     assert "GROUP_REBALANCE_LOOP" not in findings
 
@@ -97,7 +97,7 @@ def test_a_client_that_is_started_anew_again_and_again_is_a_warning():
             *generation(second + 6.1, 2 * number + 3, a=ORDERS_0),
         ]
     loop = findings_of(*calls)["GROUP_REBALANCE_LOOP"]
-    assert (loop.level, loop.weight) == ("warning", 3)
+    assert (loop.severity, loop.weight) == ("warning", 3)
     assert "x left and was started anew 3 times" in loop.text
 
 
@@ -197,7 +197,7 @@ def test_hostile_bodies_find_nothing():
     for value in (None, 1, "x", [], {}, [None], [{"memberId": []}], True):
         body = dict.fromkeys(keys, value)
         calls += [call(api, second, body, body if second % 2 else None) for second, api in enumerate(apis)]
-    assert not [finding for finding in findings_of(*calls).values() if finding.level == "error"]
+    assert not [finding for finding in findings_of(*calls).values() if finding.severity == "error"]
 
 
 def test_a_log_without_the_cause_of_a_rebalance_says_so():

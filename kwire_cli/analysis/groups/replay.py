@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.calls import ReplayedTables
+from kwire_cli.analysis.calls import ReplayedTables, calls_in
 from kwire_cli.analysis.groups.causes import REBALANCING
 from kwire_cli.analysis.groups.classic import ClassicReplay
 from kwire_cli.analysis.groups.logged import logged_moves, topic_names
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.groups.members import OfGroup
     from kwire_cli.analysis.groups.moves import Assignment, Move
     from kwire_cli.analysis.subjects import LogItem
+    from kwire_cli.facts.memory import Tables
 
 MOST_MOVES = 1 << 17
 """Maximum number of moves of all groups, without heartbeats that are not news. Further moves are dropped.
@@ -89,8 +90,12 @@ class GroupReplay:
         self.topics: dict[str, str] = {}
         """Topic names by id, from the metadata log."""
 
-    def call(self, call: Call) -> None:
-        """Add one of the calls that QUERY returns. Calls must be added in the order of time."""
+    def read(self, tables: Tables) -> None:
+        """Add the calls in tables."""
+        for call in calls_in(tables, QUERY):
+            self._call(call)
+
+    def _call(self, call: Call) -> None:
         for move in moves_of(call):
             self._add(move, call)
 

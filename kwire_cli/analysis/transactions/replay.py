@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kwire_cli.analysis.calls import ReplayedTables
+from kwire_cli.analysis.calls import ReplayedTables, calls_in
 from kwire_cli.analysis.transactions.logged import transactions_in_logs
 from kwire_cli.analysis.transactions.logs import LogTransactions
 from kwire_cli.analysis.transactions.model import MOST_EVENTS, Event, LogProblem, OpenInLog, Transaction
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.rows import Row
     from kwire_cli.analysis.subjects import LogItem
+    from kwire_cli.facts.memory import Tables
 
 
 class TransactionReplay:
@@ -42,8 +43,12 @@ class TransactionReplay:
         """Add a batch of a log, or a gap."""
         self._logs.add(item)
 
-    def call(self, call: Call) -> None:
-        """Add one of the calls that QUERY returns. Calls must be added in the order of their requests."""
+    def read(self, tables: Tables) -> None:
+        """Add the calls in tables."""
+        for call in calls_in(tables, QUERY):
+            self._call(call)
+
+    def _call(self, call: Call) -> None:
         for event in EVENTS_OF[call.api](call):
             key = event.name, event.client
             last = self._last.get(key)

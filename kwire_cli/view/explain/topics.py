@@ -35,7 +35,7 @@ from kwire_cli.view.rows import NOTHING, Buffer, Extent, Part
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.diagnosis.model import FindingKind
+    from kwire_cli.questions.rule_files import Rule
     from kwire_cli.spec.catalog import Api, Catalog, ErrorCode, ErrorMeaning
 
 
@@ -178,15 +178,15 @@ def explain_anomaly(code: str) -> Iterator[Event]:
     yield from facts(code, f"{MEANING[code][:1].upper()}{MEANING[code][1:]}.")
 
 
-def explain_finding(kind: FindingKind) -> Iterator[Event]:
+def explain_finding(rule: Rule) -> Iterator[Event]:
     """Yield the severity, the meaning and the advice of a finding of `kwire diagnose`."""
     yield from facts(
-        f"{kind.code}, {kind.severity}",
-        kind.title,
-        kind.meaning,
-        f"What to do: {kind.advice}",
-        *(f"{client}: {advice}" for client, advice in kind.advice_by_client),
-        f"See {', '.join(kind.see)}." if kind.see else "",
+        f"{rule.code}, {rule.severity}",
+        rule.title,
+        rule.meaning,
+        f"What to do: {rule.advice['any']}",
+        *(f"{client}: {advice}" for client, advice in rule.advice.items() if client != "any"),
+        f"See {', '.join(rule.see)}." if rule.see else "",
     )
 
 

@@ -98,7 +98,7 @@ def name_of(sources: Sequence[str]) -> str:
 def _verdict(report: Report) -> tuple[str, str]:
     """Return the level and the sentence of the most important finding."""
     for finding in report.findings("warning"):
-        return _SEVERITIES[finding.level], f"{finding.subject[:1].upper()}{finding.subject[1:]}: {finding.text}"
+        return _SEVERITIES[finding.severity], f"{finding.subject[:1].upper()}{finding.subject[1:]}: {finding.text}"
     return "good", "Nothing found that is wrong"
 
 

@@ -6,25 +6,31 @@ import re
 import pytest
 from kit.commands import ROOT, kwire
 
-from kwire_cli.analysis.diagnosis.rules import kinds
-from kwire_cli.questions.rule_files import SEVERITIES
+from kwire_cli.questions.rule_files import SEVERITIES, rules
 
 PAGE = ROOT / "docs" / "findings.md"
 BEGIN, END = "<!-- made from the rules: begin -->", "<!-- made from the rules: end -->"
 OWN = ROOT.parent / "shared" / "real" / "own"
 
 
+def by_code():
+    return sorted(rules(), key=lambda rule: rule.code)
+
+
 def made():
     """Return the generated part of the page: links to the findings by severity, and a section for each finding."""
     lines = []
     for severity in SEVERITIES:
-        links = [f"[`{kind.code}`](#{kind.code.lower()})" for kind in kinds() if kind.severity == severity]
+        links = [f"[`{kind.code}`](#{kind.code.lower()})" for kind in by_code() if kind.severity == severity]
         lines += [f"- {severity.capitalize()}: {', '.join(links)}"]
-    for kind in sorted(kinds(), key=lambda kind: (SEVERITIES.index(kind.severity), kind.code)):
+    for kind in sorted(by_code(), key=lambda kind: (SEVERITIES.index(kind.severity), kind.code)):
         see = f" *See* {', '.join(kind.see)}." if kind.see else ""
-        parts = [f"*{kind.severity.capitalize()}.* {kind.title} {kind.meaning}", f"*What to do.* {kind.advice}{see}"]
-        if kind.advice_by_client:
-            parts.append(" ".join(f"**{client}:** {text}" for client, text in kind.advice_by_client))
+        parts = [
+            f"*{kind.severity.capitalize()}.* {kind.title} {kind.meaning}",
+            f"*What to do.* {kind.advice['any']}{see}",
+        ]
+        if by_client := [f"**{client}:** {text}" for client, text in kind.advice.items() if client != "any"]:
+            parts.append(" ".join(by_client))
         lines += ["", f"### {kind.code}", "\\\n".join(parts)]
     return "\n".join(lines)
 
@@ -41,7 +47,7 @@ def test_the_page_lists_every_finding_as_the_rules_document_it(request):
 
 
 def test_the_list_of_changes_counts_the_findings():
-    assert f"reports {len(kinds())} kinds of findings" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"reports {len(rules())} kinds of findings" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
 ROW = re.compile(r"^\| `([\w.-]+)` \| (`.*) \|$", re.MULTILINE)

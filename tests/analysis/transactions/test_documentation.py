@@ -5,7 +5,6 @@ from typing import get_args
 
 from kit.commands import EVERYWHERE, ROOT
 
-from kwire_cli.analysis.diagnosis.batches import Batches
 from kwire_cli.analysis.transactions.model import What
 from kwire_cli.analysis.transactions.transactions import EVENTS, HELD_BACK, TRANSACTIONS
 from kwire_cli.cli.transactions import command
@@ -17,8 +16,9 @@ PAGE = ROOT / "docs" / "groups.md"
 def test_the_page_names_all_columns_events_and_findings():
     named = {*re.findall(r"`([\w]+)`", PAGE.read_text("utf-8"))}
     columns = {column.name for column in (*TRANSACTIONS, *EVENTS, *HELD_BACK)}
-    codes = {kind.code for kind in Batches.KINDS}
     of_producers = {
+        "SMALL_BATCHES",
+        "COMPRESSION_NOT_PAYING",
         "ABORTED_TRANSACTIONS",
         "CONCURRENT_TRANSACTIONS_LOOP",
         "HANGING_TRANSACTION",
@@ -32,7 +32,7 @@ def test_the_page_names_all_columns_events_and_findings():
         "RECORDS_NEAR_LIMIT",
         "SEQUENCE_GAP",
     }
-    codes |= of_producers & {rule.code for rule in rules()}
+    codes = of_producers & {rule.code for rule in rules()}
     assert {*columns, *codes, *get_args(What)} - named == set()
 
 

@@ -1,23 +1,20 @@
-"""The rule for batches that are too small, and for compression that does not reduce the size.
+"""The table of batches by client and topic, for rules about small batches and useless compression.
 
-Batches are counted by client and topic. For small batches, other values of linger.ms are simulated at the same time,
-so that a finding can name a value that helps. Traffic is in tables, whose query selects only suspicious clients and
-topics. Batches of logs are read one by one.
+For small batches, other values of linger.ms are simulated at the same time, so that a finding can name a value that
+helps. Traffic is in tables, whose query selects only suspicious clients and topics. Batches of logs are read one by
+one.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from kwire_cli.analysis.call import Evidence, between, instant
-from kwire_cli.analysis.calls import evidence_of
-from kwire_cli.analysis.diagnosis.model import Finding, FindingKind, Rule
-from kwire_cli.errors import counted
+from kwire_cli.analysis.calls import ReplayedTables, evidence_of
+from kwire_cli.analysis.rows import FLAG, NAMES, NUMBER, PLACES, SECONDS, TEXT, Row
 from kwire_cli.facts.batches import unpacked_size
 from kwire_cli.message.roles import is_internal
-from kwire_cli.questions.sentence import duration
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.compression import CODECS
 from kwire_cli.records.layouts import LAYOUTS
@@ -28,26 +25,6 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.facts.memory import Tables
 
-SMALL = FindingKind(
-    "SMALL_BATCHES",
-    "warning",
-    "A producer sends its records one by one, each in its own batch.",
-    "Each batch costs a header of 61 bytes and a share of a request, of a response and of the broker's work. "
-    "Compression sees one record at a time.",
-    "Set linger.ms of the producer (5 by default since Kafka 4.0, 0 before). Do not flush or wait after each record. "
-    "kwire overhead --batching tries other values on these records.",
-    ("KIP-1030",),
-    rank=50,
-)
-COMPRESSION = FindingKind(
-    "COMPRESSION_NOT_PAYING",
-    "info",
-    "Compressed batches are not smaller than the records in them.",
-    "Compression does not make small batches smaller, nor records that are already compressed or encrypted. Both "
-    "sides pay for it with processor time.",
-    "Make batches larger (linger.ms), or set compression.type=none for this topic.",
-    rank=66,
-)
 LINGERS = (5, 20, 100)
 """Values of linger.ms that are tried, in milliseconds."""
 BATCH_SIZE = 16384
@@ -94,24 +71,26 @@ order by asked_us nulls first, place.ordinal
 """  # noqa: S608 - our own numbers
 
 
-@dataclass
-class _TopicUse:
+@dataclass(slots=True)
+class BatchUse(Row):
     """The batches of a client, or of a log, to a topic.
 
     `merged` is, for each value of linger.ms, the number of batches that would have been part of the previous batch.
     """
 
-    batches: int = 0
-    records: int = 0
-    bytes: int = 0
+    client: Annotated[str | None, TEXT, "the client; null in logs"]
+    topic: Annotated[str, TEXT, "the topic"]
+    batches: Annotated[int, NUMBER, "the batches"] = 0
+    records: Annotated[int, NUMBER, "their records"] = 0
+    size: Annotated[int, NUMBER, "their bytes"] = 0
+    sampled: Annotated[int, NUMBER, "the compressed batches that were decompressed"] = 0
+    packed: Annotated[int, NUMBER, "the bytes of records in these, compressed"] = 0
+    unpacked: Annotated[int, NUMBER, "the bytes of records in these, decompressed"] = 0
+    codecs: Annotated[set[str], NAMES, "the codecs of these"] = field(default_factory=set)
+    places: Annotated[list[Evidence], PLACES, "the first batches with one record"] = field(default_factory=list)
     first: float | None = None
     last: float | None = None
     merged: list[int] = field(default_factory=lambda: [0] * len(LINGERS))
-    sampled: int = 0
-    packed: int = 0
-    unpacked: int = 0
-    codecs: set[str] = field(default_factory=set)
-    evidence: list[Evidence] = field(default_factory=list)
 
     def sample(self, packed: int, unpacked: int, codec: str) -> None:
         """Add a compressed batch with its size before and after decompression."""
@@ -120,24 +99,53 @@ class _TopicUse:
         self.unpacked += unpacked
         self.codecs.add(codec)
 
+    @property
+    def span_s(self) -> Annotated[float, SECONDS, "the seconds from the first batch to the last"]:
+        """The seconds from the first batch to the last."""
+        return between(self.first, self.last)
 
-class Batches(Rule):
-    """Sizes of batches by client and topic."""
+    @property
+    def linger_ms(
+        self,
+    ) -> Annotated[int | None, NUMBER, "the linger.ms that small batches need, if one helps"]:
+        """The smallest value of linger.ms that merges many of the batches. None if no value does, or none is needed."""
+        if self.batches < LEAST_BATCHES or self.records >= RECORDS_A_BATCH * self.batches:
+            return None
+        helping = (linger for linger, merged in zip(LINGERS, self.merged, strict=True) if merged >= self.least_merged)
+        return next(helping, None)
 
-    KINDS = (SMALL, COMPRESSION)
-    queries = (QUERY,)
+    @property
+    def least_merged(self) -> float:
+        """The number of batches that a useful linger.ms merges into others."""
+        return LEAST_SAVED * self.batches
+
+    @property
+    def merged_batches(self) -> Annotated[int | None, NUMBER, "the batches that this linger.ms would have saved"]:
+        """The number of batches that this linger.ms merges into others."""
+        return next((merged for merged in self.merged if merged >= self.least_merged), None)
+
+    @property
+    def is_packed_in_vain(self) -> Annotated[bool, FLAG, "whether compressed batches are not smaller than records"]:
+        """Whether the compressed batches are not smaller than the records in them."""
+        return self.sampled >= LEAST_SAMPLES and self.packed >= self.unpacked
+
+
+class BatchReplay:
+    """The batches of all clients and logs, by topic."""
+
+    dropped = 0
 
     def __init__(self) -> None:
-        self._uses: defaultdict[tuple[str | None, str], _TopicUse] = defaultdict(_TopicUse)
+        self._uses: dict[tuple[str | None, str], BatchUse] = {}
         self._open: dict[tuple[Any, ...], list[list[float]]] = {}
         """Simulated open batches by producer and partition: for each linger the end time, and the bytes so far."""
 
-    def ask(self, tables: Tables) -> None:
+    def read(self, tables: Tables) -> None:
         """Add the batches of the clients and topics for which a finding is possible."""
         for row in tables.each(QUERY):
             time = row["asked_us"] and row["asked_us"] / 1e6
             place = evidence_of(row["place"])
-            use = self._uses[row["who"], row["topic"]]
+            use = self._use_of(row["who"], row["topic"])
             stream = row["connection"], row["topic"], row["partition"]
             self._add(use, stream, row["records"], row["size"], time, place)
             if row["unpacked_size"] is not None:
@@ -153,25 +161,32 @@ class Batches(Rule):
             return
         time = head.first_time / 1000 if head.first_time >= 0 else None
         place = Evidence("batch", instant(time), file=item.file, offset=head.base_offset)
-        use = self._uses[None, item.topic]
+        use = self._use_of(None, item.topic)
         self._add(use, (item.name, head.producer_id), head.records, batch.size, time, place)
         if use.sampled < SAMPLES and (unpacked := unpacked_size(batch)) is not None:
             use.sample(batch.size - HEAD, unpacked, batch.compression)
 
+    def rows(self) -> Iterator[BatchUse]:
+        """Yield a row for each client, or log, and topic."""
+        yield from self._uses.values()
+
+    def _use_of(self, client: str | None, topic: str) -> BatchUse:
+        return self._uses.setdefault((client, topic), BatchUse(client, topic))
+
     def _add(
-        self, use: _TopicUse, stream: tuple[Any, ...], records: int, size: int, time: float | None, place: Evidence
+        self, use: BatchUse, stream: tuple[Any, ...], records: int, size: int, time: float | None, place: Evidence
     ) -> None:
         use.batches += 1
         use.records += records
-        use.bytes += size
+        use.size += size
         if use.batches <= LEAST_BATCHES and records <= 1:
-            use.evidence.append(place)
+            use.places.append(place)
         if time is not None:
             use.first = time if use.first is None else min(use.first, time)
             use.last = time if use.last is None else max(use.last, time)
             self._linger(use, stream, time, size)
 
-    def _linger(self, use: _TopicUse, stream: tuple[Any, ...], time: float, size: int) -> None:
+    def _linger(self, use: BatchUse, stream: tuple[Any, ...], time: float, size: int) -> None:
         """Simulate the values of linger.ms: a batch is added to the previous one if that would still be open."""
         open_ = self._open.get(stream)
         if open_ is None:
@@ -185,34 +200,5 @@ class Batches(Rule):
             else:
                 lingers[:] = time + LINGERS[at] / 1000, size
 
-    def findings(self) -> Iterator[Finding]:
-        for (client, topic), use in self._uses.items():
-            subject = f"topic {topic}" + (f", client {client}" if client else "")
-            yield from _small_batches(subject, use)
-            yield from _useless_compression(subject, use)
 
-
-def _small_batches(subject: str, use: _TopicUse) -> Iterator[Finding]:
-    if use.batches < LEAST_BATCHES or use.records >= RECORDS_A_BATCH * use.batches:
-        return
-    if use.merged[-1] < LEAST_SAVED * use.batches:
-        return
-    at = next(at for at, merged in enumerate(use.merged) if merged >= LEAST_SAVED * use.batches)
-    merged = use.merged[at]
-    saved = merged * HEAD
-    seconds = between(use.first, use.last)
-    text = (
-        f"{counted(use.records, 'record')} in {counted(use.batches, 'batch', 'batches')} of "
-        f"{use.bytes / use.batches:.0f} bytes in {duration(seconds)}; linger.ms={LINGERS[at]} would have made "
-        f"{use.batches - merged} of them, with {100 * saved / use.bytes:.0f} % fewer bytes"
-    )
-    yield Finding(SMALL, subject, text, use.evidence, saved, None, "overhead --batching")
-
-
-def _useless_compression(subject: str, use: _TopicUse) -> Iterator[Finding]:
-    if use.sampled >= LEAST_SAMPLES and use.packed >= use.unpacked:
-        text = (
-            f"the records of {use.sampled} batches have {use.packed} bytes with {', '.join(sorted(use.codecs))}, "
-            f"and {use.unpacked} bytes without compression"
-        )
-        yield Finding(COMPRESSION, subject, text, use.evidence[:3], use.packed - use.unpacked)
+REPLAYED = ReplayedTables({"batch_uses": BatchUse}, QUERY, BatchReplay)

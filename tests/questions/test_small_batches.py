@@ -1,15 +1,18 @@
 """Rules about batches: too small, compressed in vain."""
 
-from functools import partial
-
 import pytest
-from kit.calls import CATALOG, MadeCall, diagnose_deformed, fill, found_in, log_batch, log_items, rows
+from kit.calls import CATALOG, MadeCall, diagnose_deformed, fill, log_batch, log_items, rows
 
-from kwire_cli.analysis.diagnosis.batches import LEAST_BATCHES, LEAST_SAMPLES, QUERY, Batches
+from kwire_cli.analysis.batch_uses import LEAST_BATCHES, LEAST_SAMPLES, QUERY, BatchReplay
 from kwire_cli.facts.memory import Tables
 from kwire_cli.message.redaction import Redaction
 
-found = partial(found_in, Batches)
+CODES = {"SMALL_BATCHES", "COMPRESSION_NOT_PAYING"}
+
+
+def found(items):
+    """Return the severity, code and subject of the findings about batches in a log."""
+    return [(row["severity"], row["code"], row["subject"]) for row in rows(items, CODES)]
 
 
 def lonely(number, gap, compression="none", value="v"):
@@ -35,28 +38,28 @@ def test_compression_that_does_not_pay():
 
 
 def found_in_requests(number, *, gap=0.001, error=0, **batch):
-    """Return the findings in so many Produce requests with a batch of one record each, seconds apart."""
+    """Return what so many Produce requests with a batch of one record each, seconds apart, could be found for."""
     result = {"name": "a", "partitionResponses": [{"index": 0, "errorCode": error}]}
     errors = ["MESSAGE_TOO_LARGE"] if error else []
     calls = [
         MadeCall("Produce", {}, {"responses": [result]}, at=gap * at, took=0, errors=errors) for at in range(number)
     ]
     row = {"topic": "a", "partition": 0, "records": 1, "size": 70, "codec": 0} | batch
-    tables, rule = Tables(Redaction(CATALOG), [QUERY]), Batches()
+    tables, replay = Tables(Redaction(CATALOG), [QUERY]), BatchReplay()
     fill(tables, calls, batches=[(at, row) for at in range(number)])
-    rule.ask(tables)
+    replay.read(tables)
     tables.close()
-    return [(finding.kind.code, finding.subject, finding.evidence[0].frame) for finding in rule.findings()]
+    return [(use.linger_ms, use.is_packed_in_vain, use.client, use.places[0].frame) for use in replay.rows()]
 
 
 def test_batches_in_requests_are_those_of_a_client_that_the_broker_took():
-    small = [("SMALL_BATCHES", "topic a, client billing", 1)]
+    small = [(5, False, "billing", 1)]
     assert found_in_requests(LEAST_BATCHES) == small
     assert found_in_requests(LEAST_BATCHES - 1) == []
     assert found_in_requests(LEAST_BATCHES, error=10) == []
     assert found_in_requests(LEAST_BATCHES, records=2) == []
-    assert found_in_requests(LEAST_BATCHES, gap=0.5) == []
-    in_vain = [("COMPRESSION_NOT_PAYING", "topic a, client billing", 1)]
+    assert found_in_requests(LEAST_BATCHES, gap=0.5) == [(None, False, "billing", 1)]
+    in_vain = [(None, True, "billing", 1)]
     assert found_in_requests(LEAST_SAMPLES, codec=1, unpacked_size=9) == in_vain
     assert found_in_requests(LEAST_SAMPLES, codec=1, unpacked_size=10) == []
     assert found_in_requests(LEAST_SAMPLES - 1, codec=1, unpacked_size=9) == []
