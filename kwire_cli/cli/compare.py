@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Opened
 
 EXAMPLES = (
-    ("kwire compare -m FetchRequest --partitions 10 --versions 11-13", "three versions of a request"),
+    ("kwire compare -m FetchRequest --make partitions=10 --versions 11-13", "three versions of a request"),
     ("kwire compare incident.pcap --filter 'api == Fetch' --flexible", "what KIP-482 costs in it"),
     ("kwire compare orders-0 --codec none --batch as-is --headers-as none", "a segment's records"),
     ("kwire compare FetchRequest 'clientZone: string, nullable' incident.pcap", "what a new field costs in it"),
@@ -88,7 +88,7 @@ def command(environment: Environment, options: Options) -> int:
         raise click.UsageError("--format kip is for proposals, and there is none: give --proposal, or a new field")
     with environment.answering():
         if proposals:
-            others = (*MESSAGE_OPTIONS, *RECORD_OPTIONS, *ADVICE_OPTIONS, "as_topic", "advise", "histogram")
+            others = (*MESSAGE_OPTIONS, *RECORD_OPTIONS, *ADVICE_OPTIONS, "made", "as_topic", "advise", "histogram")
             refuse(options, others, "does not go with a proposal")
             prices = prices_of(environment, options, proposals, sources)
             if options.fmt == KIP:
@@ -98,11 +98,11 @@ def command(environment: Environment, options: Options) -> int:
             return emit(environment, prices.answer(), options)
         refuse(options, PROPOSAL_OPTIONS, "needs a proposal")
         if options.advise:
-            refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS, "histogram"), "does not go with --advise")
+            refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS, "made", "histogram"), "does not go with --advise")
             return emit(environment, advice_on(environment, options, options.source), options)
         refuse(options, ADVICE_OPTIONS, "needs --advise")
         if options.histogram:
-            refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS), "does not go with --histogram")
+            refuse(options, (*MESSAGE_OPTIONS, *RECORD_OPTIONS, "made"), "does not go with --histogram")
             return emit(environment, histogram_of(environment, options, options.histogram, options.source), options)
         refuse(options, ("as_topic",), "needs --advise or --histogram")
         return emit(environment, _compare(environment, options, options.source), options)
@@ -126,10 +126,13 @@ def _compare(environment: Environment, options: Options, sources: tuple[str, ...
         raise click.UsageError(
             f"{message_flags[0]} is for messages, and {record_flags[0]} is for records; use one of them"
         )
-    if options.record_count is not None:
+    if options.made:
         if sources:
-            raise click.UsageError("--record-count generates records: omit the input, or --record-count")
-        return records_compared(environment, options, ())
+            raise click.UsageError("--make generates the input: omit INPUT, or --make")
+        if not options.message:
+            refuse(options, MESSAGE_OPTIONS, "is for messages, and --make without --message generates records")
+            return records_compared(environment, options, ())
+        refuse(options, RECORD_OPTIONS, "is for records, and --make with --message generates a message")
     answer = None if record_flags else values_compared(environment, options, sources)
     if answer:
         return answer

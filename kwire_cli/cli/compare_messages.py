@@ -34,6 +34,7 @@ from kwire_cli.analysis.costs.forms import (
 from kwire_cli.analysis.costs.generated import USUAL, counts_for, generate
 from kwire_cli.analysis.costs.prices import Prices, compare_values, flexible_headers, given_total
 from kwire_cli.cli.capture_inputs import Choice as LineChoice
+from kwire_cli.cli.compare_generated import Generated
 from kwire_cli.cli.compare_inputs import whole_messages
 from kwire_cli.cli.completers import (
     complete_field_paths,
@@ -55,14 +56,14 @@ from kwire_cli.cli.options import (
     message_option,
     version_option,
 )
-from kwire_cli.cli.typed_options import combinations, counts, flag, numbers, option, refuse
+from kwire_cli.cli.typed_options import combinations, flag, option, refuse
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.source.reading import Read, empty_inputs
 from kwire_cli.spec.model import NONE, Versions, check_version
 from kwire_cli.spec.overlay import load_overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from kwire_cli.analysis.costs.prices import Totals
     from kwire_cli.answer import Answer
@@ -72,25 +73,13 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 MESSAGE_OPTIONS = (
-    *("versions", "flexible", "forms", "encodings", "field_paths", "overlays", "cases", "by_field"),
-    *("values", "brokers", "topics", "partitions", "replicas", "counts"),
+    *("versions", "flexible", "forms", "encodings", "field_paths", "overlays", "cases", "by_field", "values"),
 )
 """Fields of MessageForms that only messages support."""
 
 
-def _number_option(name: str, what: str, *, rare: bool = False) -> Any:
-    return option(
-        f"--{name}",
-        section="Input",
-        rare=rare,
-        metavar="N|A..B",
-        callback=numbers,
-        help=f"Generate values with this many {what}.",
-    )
-
-
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
+class MessageForms(Captures, Choosing, Messages, Generated, Definitions, Verbose):
     """Options for the compared messages and their forms."""
 
     versions: str | None = option("--versions", metavar="A-B|all", help="Compare with these versions.")
@@ -136,20 +125,6 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
         shell_complete=complete_file,
         help="Read the message's values from JSON, as decode prints a body.",
     )
-    brokers: tuple[int, ...] | None = _number_option("brokers", "brokers", rare=True)
-    topics: tuple[int, ...] | None = _number_option("topics", "topics", rare=True)
-    partitions: tuple[int, ...] | None = _number_option("partitions", "partitions per topic")
-    replicas: tuple[int, ...] | None = _number_option("replicas", "replicas per partition", rare=True)
-    counts: Mapping[str, tuple[int, ...]] | None = option(
-        "--count",
-        default=None,
-        section="Input",
-        rare=True,
-        metavar="PATH=N",
-        callback=counts,
-        multiple=True,
-        help="Generate this many elements of an array, or bytes of a text.",
-    )
 
     @property
     def chooses(self) -> bool:
@@ -170,23 +145,15 @@ class MessageForms(Captures, Choosing, Messages, Definitions, Verbose):
 
 def values_compared(environment: Environment, options: MessageForms, sources: tuple[str, ...]) -> Answer | None:
     """Return the size of --values or of generated values in each form. Return None if the values are in the inputs."""
-    ranges: dict[str, tuple[int, ...]] = {name: chosen for name in USUAL if (chosen := getattr(options, name))}
-    generated = bool(ranges or options.counts)
     if options.values is not None:
-        if sources or generated:
-            raise click.UsageError("--values is the input: omit INPUT, --count and the options for generated values")
+        if sources or options.made:
+            raise click.UsageError("--values is the input: omit INPUT and --make")
         refuse(options, OF_BYTES, "is for an INPUT of bytes; --values is JSON")
         return _compare_json_values(environment, options, options.values)
-    if sources and generated:
-        raise click.UsageError(
-            "--count, --partitions and the other options for generated values do not go with an INPUT"
-        )
-    if sources or not (generated or options.message) or (not generated and _is_piped(environment)):
+    if sources or not options.message or (not options.made and _is_piped(environment)):
         return None
-    if not options.message:
-        raise click.UsageError("--message is needed to generate values")
     refuse(options, OF_BYTES, "is for an INPUT of bytes; without one values are generated")
-    return _compare_generated(environment, options, ranges, dict(options.counts or {}))
+    return _compare_generated(environment, options, options.made_sizes)
 
 
 def _answer(
@@ -269,19 +236,15 @@ def _compare_json_values(environment: Environment, options: MessageForms, argume
     return _answer(environment, options, f"values of {values.name or 'the argument'}", [totals])
 
 
-def _compare_generated(
-    environment: Environment,
-    options: MessageForms,
-    ranges: dict[str, tuple[int, ...]],
-    paths: dict[str, tuple[int, ...]],
-) -> Answer:
+def _compare_generated(environment: Environment, options: MessageForms, sizes: dict[str, tuple[int, ...]]) -> Answer:
     spec, version = _find_message(options.catalog, options.message, options.version)
     forms = _forms(_select_forms(environment, options, spec, version), spec, version)
     caller = Terminal(environment)
-    varied = {name for name, choices in (ranges | paths).items() if len(choices) > 1}
+    varied = {name for name, choices in sizes.items() if len(choices) > 1}
+    paths = sizes.keys() - USUAL.keys()
     messages = []
-    for chosen in combinations(ranges | paths):  # before any message is generated: this rejects excessive sizes
-        counts = counts_for(spec, version, _restrict(chosen, ranges), _restrict(chosen, paths))
+    for chosen in combinations(sizes):  # before any message is generated: this rejects excessive sizes
+        counts = counts_for(spec, version, _restrict(chosen, USUAL.keys()), _restrict(chosen, paths))
         messages.append((chosen, counts))
     if varied and options.by_field:
         raise click.UsageError("--by-field needs a single message, and these ranges make several")

@@ -23,9 +23,10 @@ from kwire_cli.analysis.costs.record_forms import (
 )
 from kwire_cli.analysis.costs.records_answer import records_answer
 from kwire_cli.cli.capture_inputs import Choice
+from kwire_cli.cli.compare_generated import Generated
 from kwire_cli.cli.inputs import OF_BYTES, Terminal, documents
 from kwire_cli.cli.options import Captures, Choosing, Definitions, HeaderKeys, Messages, RecordSets
-from kwire_cli.cli.typed_options import given, option
+from kwire_cli.cli.typed_options import option, refuse
 from kwire_cli.errors import EncodeError, InputError, counted
 from kwire_cli.message.decoded import Decoded, record_sets
 from kwire_cli.message.frames import Frame
@@ -52,18 +53,12 @@ BATCH_SIZES = "as-is,1,10,100"
 GENERATED_BATCHES = "1,3,10,50,100,all"
 NONE = "none"
 EVERY = "all"
-MOST_BYTES = 100 << 20
-"""Maximum size of a generated key, value or header."""
-GENERATED = ("key_size", "value_size", "headers", "header_name", "header_size")
-RECORD_OPTIONS = (
-    *("batch", "record_forms", "codec", "headers_as", "register", "record_format", "record_count"),
-    *GENERATED,
-)
+RECORD_OPTIONS = ("batch", "record_forms", "codec", "headers_as", "register", "record_format")
 """Fields of RecordOptions that only records support."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RecordOptions(Captures, Choosing, Messages, RecordSets, HeaderKeys, Definitions):
+class RecordOptions(Captures, Choosing, Messages, RecordSets, HeaderKeys, Generated, Definitions):
     """Options for the compared records and their forms."""
 
     batch: str | None = option(
@@ -87,62 +82,18 @@ class RecordOptions(Captures, Choosing, Messages, RecordSets, HeaderKeys, Defini
         metavar="A,B",
         help="Write these forms of headers, none or all.  [default: all]",
     )
-    record_count: int | None = option(
-        "--record-count",
-        section="Input",
-        rare=True,
-        type=click.IntRange(1, 10_000_000),
-        metavar="N",
-        help="Generate this many records instead of reading an input.",
-    )
-    key_size: int | None = option(
-        "--key-size",
-        section="Input",
-        rare=True,
-        type=click.IntRange(-1, MOST_BYTES),
-        metavar="BYTES",
-        help="Set the size of generated keys; -1 is null.  [default: 16]",
-    )
-    value_size: int | None = option(
-        "--value-size",
-        section="Input",
-        rare=True,
-        type=click.IntRange(-1, MOST_BYTES),
-        metavar="BYTES",
-        help="Set the size of generated values; -1 is null.  [default: 100]",
-    )
-    headers: int | None = option(
-        "--headers",
-        section="Input",
-        rare=True,
-        type=click.IntRange(0, 10_000),
-        metavar="N",
-        help="Set the number of headers of each generated record.  [default: 0]",
-    )
-    header_name: tuple[str, ...] = option(
-        "--header-name",
-        section="Input",
-        rare=True,
-        multiple=True,
-        metavar="NAME",
-        help="Name a generated header; repeatable.  [default: header-1, header-2, ...]",
-    )
-    header_size: int | None = option(
-        "--header-size",
-        section="Input",
-        rare=True,
-        type=click.IntRange(0, MOST_BYTES),
-        metavar="BYTES",
-        help="Set the size of generated header values.  [default: 16]",
-    )
 
 
 def records_compared(environment: Environment, options: RecordOptions, inputs: Iterable[Opened]) -> Answer:
-    """Return the size of the records of the inputs in each form. With --record-count, the records are generated.
+    """Return the size of the records of the inputs in each form. With --make, the records are generated.
 
     Raises InputError if there are no records.
     """
-    wanted = _records_to_generate(options)
+    wanted = options.made_records if options.made else None
+    if wanted:
+        refuse(
+            options, ("record_format", "version", *OF_BYTES), "is for records that are read, and --make generates them"
+        )
     forms = _forms(options, wanted)
     caller = Terminal(environment)
     batches = _generate_batches(wanted, caller) if wanted else _read_batches(options, inputs)
@@ -243,31 +194,6 @@ def _read_body(api: str | None, where: Any, raw: Any, reading: RecordsAs) -> Ite
             for item in reading.items(raw.data, record_set.topic, record_set.start, record_set.stop)
             if isinstance(item, Batch)
         )
-
-
-def _records_to_generate(options: RecordOptions) -> Wanted | None:
-    """Return the properties of the records to generate, or None if records are read."""
-    if options.record_count is None:
-        for text in given(options, *GENERATED):
-            raise click.UsageError(f"{text} is for generated records: it needs --record-count")
-        return None
-    for text in given(options, "record_format", "message", "version", *OF_BYTES):
-        raise click.UsageError(f"{text} is for records that are read, and --record-count generates them")
-    key = _generated_size(options.key_size, 16)
-    value = _generated_size(options.value_size, 100)
-    names = options.header_name
-    count = len(names) if options.headers is None else options.headers
-    if len(names) > count:
-        raise click.UsageError(f"--headers {count} is fewer than the {len(names)} that --header-name names")
-    names = (*names, *(f"header-{number}" for number in range(len(names) + 1, count + 1)))
-    return Wanted(options.record_count, key, value, names, 16 if options.header_size is None else options.header_size)
-
-
-def _generated_size(size: int | None, default: int) -> int | None:
-    """Return the size of generated keys or values, or None if they are null. An option is negative for null."""
-    if size is None:
-        return default
-    return None if size < 0 else size
 
 
 def _forms(options: RecordOptions, wanted: Wanted | None) -> RecordForms:

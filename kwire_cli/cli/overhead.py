@@ -31,7 +31,7 @@ from kwire_cli.cli.options import (
     Tables,
     Verbose,
 )
-from kwire_cli.cli.typed_options import argument, flag, numbers, option, size_of, takes
+from kwire_cli.cli.typed_options import argument, flag, numbers_of, option, size_of, takes
 from kwire_cli.errors import InputError
 from kwire_cli.facts.costs.columns import DIMENSIONS, owners_of
 from kwire_cli.facts.costs.counting import Costs, number_of
@@ -103,12 +103,8 @@ class Options(Choosing, Tables, Messages, Captures, RecordSets, Decompression, O
         help="Set a limit of Kafka's, such as message.max.bytes=10MiB; repeatable.",
     )
     batching: bool = flag("--batching", help="Try values of linger.ms and batch.size on the records' times.")
-    linger: tuple[int, ...] | None = option(
-        "--linger",
-        rare=True,
-        metavar="MS,MS",
-        callback=numbers,
-        help="Try these values of linger.ms (--batching).",
+    linger: str | None = option(
+        "--linger", rare=True, metavar="MS,MS", help="Try these values of linger.ms (--batching)."
     )
     batch_sizes: str | None = option(
         "--batch-size", rare=True, metavar="BYTES,BYTES", help="Try these values of batch.size (--batching)."
@@ -174,7 +170,7 @@ def _new_accumulators(options: Options) -> Accumulators | None:
         return None
     sizes = options.batch_sizes.split(",") if options.batch_sizes else []
     chosen = [size_of(text, "--batch-size") for text in sizes] or BATCH_SIZES
-    lingers = options.linger or LINGERS
+    lingers = numbers_of(options.linger, "--linger") if options.linger else LINGERS
     if max(*lingers, *chosen) > MAX_SETTING:
         raise click.UsageError(f"--linger and --batch-size: linger.ms and batch.size can be at most {MAX_SETTING}")
     settings = [Setting(linger, size) for linger, size in product(sorted(set(lingers)), sorted(set(chosen)))]

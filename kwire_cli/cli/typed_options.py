@@ -186,24 +186,6 @@ EVERY = 12
 """Ranges with more numbers than this are sampled at 1, 2, 5, 10, 20, 50 and so on."""
 
 
-def numbers(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[int, ...] | None:
-    """Parse the numbers of an option. This is a callback for click."""
-    return None if value is None else _parse_numbers(value, ctx, param)
-
-
-def counts(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, tuple[int, ...]] | None:
-    """Parse the values of a repeatable option of the form PATH=NUMBERS. This is a callback for click."""
-    if not value:
-        return None
-    numbers_by_path = {}
-    for text in value:
-        path, mark, rest = text.partition("=")
-        if not mark or not path.strip():
-            raise click.BadParameter(f"{text!r} is not PATH=N, such as topics[].partitions=100", ctx, param)
-        numbers_by_path[path.strip().removesuffix("[]")] = _parse_numbers(rest, ctx, param)
-    return numbers_by_path
-
-
 def combinations(ranges: Mapping[str, tuple[int, ...]]) -> list[dict[str, int]]:
     """Return all combinations with one number of each range. The last range varies fastest.
 
@@ -217,23 +199,23 @@ def combinations(ranges: Mapping[str, tuple[int, ...]]) -> list[dict[str, int]]:
     return [dict(zip(ranges, chosen, strict=True)) for chosen in product(*ranges.values())]
 
 
-def _parse_numbers(text: str, ctx: click.Context, param: click.Parameter) -> tuple[int, ...]:
+def numbers_of(text: str, option: str) -> tuple[int, ...]:
     """Parse a number, a list such as `1,10,100`, or a range such as `1..1000` or `1..20:5`, without duplicates.
 
     A range with a step contains every number of that step. A long range without one contains its ends and the numbers
-    1, 2, 5, 10, 20, 50 and so on between them.
+    1, 2, 5, 10, 20, 50 and so on between them. Raise UsageError for other text.
     """
     values: list[int] = []
     try:
         for part in text.split(","):
             values += _expand_range(part.strip())
     except ValueError:
-        raise click.BadParameter(
-            f"{text!r} is not a number, list (1,10,100) or range (1..1000, 1..20:5)", ctx, param
+        raise click.UsageError(
+            f"{option}: {text!r} is not a number, list (1,10,100) or range (1..1000, 1..20:5)"
         ) from None
     distinct = tuple(dict.fromkeys(values))
     if len(distinct) > MOST or min(distinct) < 0:
-        raise click.BadParameter(f"{text!r}: at most {MOST} numbers, none of them negative", ctx, param)
+        raise click.UsageError(f"{option}: {text!r}: at most {MOST} numbers, none of them negative")
     return distinct
 
 

@@ -92,7 +92,7 @@ def test_values_of_secrets_are_not_shown():
 
 
 def test_a_narrow_terminal_shows_whole_numbers_of_the_newest_versions():
-    arguments = ("compare", "-m", "FetchRequest", "--partitions", "1,2")
+    arguments = ("compare", "-m", "FetchRequest", "--make", "partitions=1,2")
     whole = json_of(*arguments)["tables"]["byCounts"]
     done = kwire(*arguments, terminal=True, variables={"NO_COLOR": "1", "COLUMNS": "120"})
     heading, *rows = (line for line in done.out.splitlines() if line.startswith(("partitions ", "         ")))
@@ -113,7 +113,7 @@ def test_bytes_by_field_of_messages_that_have_other_versions():
 def test_a_range_that_ends_in_too_much_is_refused_before_anything_is_priced(monkeypatch):
     monkeypatch.setattr("kwire_cli.cli.compare_messages.generate", None)
     assert "are too many" in refusal_of(
-        "compare", "-m", "MetadataResponse", "--versions", "12", "--partitions", "1..1000000"
+        "compare", "-m", "MetadataResponse", "--versions", "12", "--make", "partitions=1..1000000"
     )
 
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 
 USUAL = {"brokers": 3, "replicas": 3, "topics": 1, "partitions": 1}
-"""The roles of arrays, which are names of command options, with the default number of elements."""
+"""The roles of arrays, which are names in --make, with the default number of elements."""
+ROLES = f"{', '.join(USUAL)} and paths of fields"
 
 
 MOST_ELEMENTS = 1 << 20
@@ -272,11 +273,13 @@ def _check(
         if role not in known:
             arrays = ", ".join(path for path, place in places.items() if place.field.is_array)
             takes = arrays or "none: it has no arrays"
-            raise InputError(f"{spec.name} {version} has no array of {role}; --count PATH=N takes {takes}")
+            raise InputError(f"{spec.name} {version} has no array of {role}; --make PATH=N takes {takes}")
     for path in paths:
         if path not in places:
             close = did_you_mean(get_close_matches(path, places, n=3, cutoff=0.4))
-            raise InputError(f"{path!a} is not an array, string or bytes field of {spec.name} {version}{close}")
+            raise InputError(
+                f"--make takes {ROLES}, and {spec.name} {version} has no array, string or bytes field {path!a}{close}"
+            )
 
 
 # Generated records of requested sizes, for prices without an input.

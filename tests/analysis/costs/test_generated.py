@@ -56,7 +56,7 @@ def test_what_a_message_does_not_have_is_refused():
         counts_for(SPEC, 12, {}, {"topics[].partition": 1})
     spec = kwire.catalog().message("SaslHandshakeRequest")
     with pytest.raises(
-        InputError, match=r"SaslHandshakeRequest 1 has no array of partitions; --count PATH=N takes none"
+        InputError, match=r"SaslHandshakeRequest 1 has no array of partitions; --make PATH=N takes none"
     ):
         counts_for(spec, 1, {"partitions": 3}, {})
     for roles, paths in (
