@@ -94,7 +94,7 @@ def test_messages_in_three_forms_have_the_sizes_in_the_table():
     larger = 0
     for message, options, *numbers in table:
         rejected = ("--form", "all-tagged", "--form", "escape-bytes")
-        tables = json_of("compare", "-m", message, *options.split(), "--flexible", *rejected)["tables"]
+        tables = json_of("compare", "-m", message, *options.split(), "--form", "flexible", *rejected)["tables"]
         forms = {row["form"]: row for row in tables["forms"]}
         saved = {row["of"]: abs(row["difference"]) for row in tables["flexible"]}
         kinds = [saved.get(name, 0) for name in ("arrays", "byte buffers", "strings", "tag sections")]
@@ -116,9 +116,7 @@ def test_tagged_arrays_of_objects_are_those_in_the_table():
 
 
 def test_printed_differences_lie_between_three_and_four_elements():
-    metadata = (
-        "MetadataResponse --message-version 9 --make brokers=2,partitions=100,replicas=2 --encoding packed --cases"
-    )
+    metadata = "MetadataResponse --message-version 9 --make brokers=2,partitions=100,replicas=2 --form packed --cases"
     three, four = json_of("compare", "-m", *metadata.split(), "--make", "topics[].partitions[].isrNodes=1,2")["tables"][
         "byCounts"
     ]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("kwire compare -m FetchRequest --make partitions=10 --versions 11-13", "three versions of a request"),
-    ("kwire compare incident.pcap --filter 'api == Fetch' --flexible", "what KIP-482 costs in it"),
+    ("kwire compare incident.pcap --filter 'api == Fetch' --form flexible", "what KIP-482 costs in it"),
     ("kwire compare orders-0 --codec none --batch as-is --headers-as none", "a segment's records"),
     ("kwire compare FetchRequest 'clientZone: string, nullable' incident.pcap", "what a new field costs in it"),
     ("kwire compare incident.pcap --advise --top 3", "what would save bytes"),

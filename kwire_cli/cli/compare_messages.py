@@ -10,16 +10,18 @@ from __future__ import annotations
 import io
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from kwire_cli.analysis.costs.changed_definitions import check_fields
 from kwire_cli.analysis.costs.comparison_answer import comparison_answer
 from kwire_cli.analysis.costs.forms import (
+    CHOICES,
     FLEXIBLE,
     FORMS,
     GIVEN,
@@ -57,10 +59,11 @@ from kwire_cli.cli.options import (
     version_option,
 )
 from kwire_cli.cli.typed_options import combinations, flag, option, refuse
-from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
 from kwire_cli.source.reading import Read, empty_inputs
 from kwire_cli.spec.model import NONE, Versions, check_version
-from kwire_cli.spec.overlay import load_overlay
+from kwire_cli.spec.overlay import bundled_overlays, load_overlay
+from kwire_cli.stores import exists
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -71,11 +74,16 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Opened
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
+    from kwire_cli.spec.overlay import Overlay
 
-MESSAGE_OPTIONS = (
-    *("versions", "flexible", "forms", "encodings", "field_paths", "overlays", "cases", "by_field", "values"),
-)
+MESSAGE_OPTIONS = ("versions", "forms", "field_paths", "cases", "by_field", "values")
 """Fields of MessageForms that only messages support."""
+
+
+def _complete_form(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
+    """Return the mark for files, the bundled overlays, and the forms of messages."""
+    names = [CompletionItem(name) for name in CHOICES if name.startswith(incomplete)]
+    return [*complete_overlay(ctx, parameter, incomplete), *names]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -83,35 +91,19 @@ class MessageForms(Captures, Choosing, Messages, Generated, Definitions, Verbose
     """Options for the compared messages and their forms."""
 
     versions: str | None = option("--versions", metavar="A-B|all", help="Compare with these versions.")
-    flexible: bool = flag("--flexible", help="Compare the version inflexible and flexible, as by KIP-482.")
     forms: tuple[str, ...] = option(
         "--form",
         multiple=True,
-        rare=True,
-        type=click.Choice([name for name, recipe in FORMS.items() if not recipe.encoding]),
-        metavar="NAME",
-        help="Compare with this form, such as all-tagged, which KIP-482 rejects; repeatable.",
-    )
-    encodings: tuple[str, ...] = option(
-        "--encoding",
-        multiple=True,
-        type=click.Choice([name for name, recipe in FORMS.items() if name == recipe.encoding]),
-        metavar="NAME",
-        help="Compare with integers in this encoding, such as packed; repeatable.",
+        metavar="NAME|OVERLAY",
+        shell_complete=_complete_form,
+        help="Compare with flexible, an encoding such as packed, or an overlay; repeatable.",
     )
     field_paths: str | None = option(
         "--paths",
         rare=True,
         metavar="PATH,PATH",
         shell_complete=complete_field_paths,
-        help="Apply --encoding only to these fields, by path or name.",
-    )
-    overlays: tuple[str, ...] = option(
-        "--overlay",
-        multiple=True,
-        metavar="NAME|FILE",
-        shell_complete=complete_overlay,
-        help="Compare with this overlay; repeatable.",
+        help="Apply encodings of --form only to these fields, by path or name.",
     )
     cases: bool = flag("--cases", rare=True, help="Show the best and worst case of encodings and overlays too.")
     by_field: bool = flag("--by-field", rare=True, help="Show the bytes of each field.")
@@ -129,13 +121,31 @@ class MessageForms(Captures, Choosing, Messages, Generated, Definitions, Verbose
     @property
     def chooses(self) -> bool:
         """Return whether an option selects forms."""
-        return bool(self.versions or self.names or self.overlays)
+        return bool(self.versions or self.forms)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The selected names of FORMS, in the order of the registry."""
-        chosen = {*self.forms, *self.encodings, *((INFLEXIBLE, FLEXIBLE) if self.flexible else ())}
-        return tuple(name for name in FORMS if name in chosen)
+        """The selected names of FORMS, in the order of the registry. FLEXIBLE selects INFLEXIBLE too."""
+        chosen = {*self.forms, *((INFLEXIBLE,) if FLEXIBLE in self.forms else ())}
+        return tuple(name for name in CHOICES if name in chosen)
+
+    @property
+    def encodings(self) -> tuple[str, ...]:
+        """The selected encodings of integers."""
+        return tuple(name for name in self.names if FORMS[name].encoding)
+
+    @cached_property
+    def overlays(self) -> tuple[tuple[str, Overlay], ...]:
+        """The selected overlays with their names. Raise UsageError for a name that is neither a form nor an overlay."""
+        overlays = []
+        for name in self.forms:
+            if name in CHOICES:
+                continue
+            if not exists(name) and name not in bundled_overlays():
+                close = did_you_mean(close_to(name, (*CHOICES, *bundled_overlays())))
+                raise click.UsageError(f"--form takes {', '.join(CHOICES)} or an overlay, not {name!r}{close}")
+            overlays.append((Path(name).stem, load_overlay(name)))
+        return tuple(overlays)
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -173,19 +183,18 @@ def _select_forms(
     If there are several messages, `spec` is the first one.
     """
     if options.paths and not options.encodings:
-        raise click.UsageError("--paths needs an --encoding")
+        raise click.UsageError("--paths needs an encoding in --form")
     if options.cases and options.chooses and not (options.encodings or options.overlays):
-        raise click.UsageError("--cases needs an --encoding or --overlay")
+        raise click.UsageError("--cases needs an encoding or an overlay in --form")
     if not several:
         check_fields([spec], options.paths)
     if not options.chooses:
         return usual_choice(None if several else spec, version, cases=options.cases)
-    overlays = tuple((Path(name).stem, load_overlay(name)) for name in options.overlays)
-    for name, overlay in overlays:
+    for name, overlay in options.overlays:
         if not several and not concerns(overlay, spec):
             raise InputError(f"the overlay {name} does not change {spec.name}, but {', '.join(overlay.messages)}")
     versions = _parse_versions(environment, options.versions, None if several else spec)
-    return Choice(versions, options.names, options.paths, overlays, options.cases)
+    return Choice(versions, options.names, options.paths, options.overlays, options.cases)
 
 
 def _forms(choice: Choice, spec: MessageSpec, version: int) -> list[Form]:

@@ -77,9 +77,9 @@ ZONE = str(ROOT / "samples/definitions/proposed/client-zone.json")
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
-        (("--flexible", "--by-field"), {"forms": ["inflexible", "flexible"], "by_field": True}),
-        (("--encoding", "packed", "--paths", "maxBytes"), {"forms": ["packed"], "fields": ["maxBytes"]}),
-        (("--overlay", "metadata-upacked", "--versions", "9"), {"overlays": ["metadata-upacked"], "versions": [9]}),
+        (("--form", "flexible", "--by-field"), {"forms": ["inflexible", "flexible"], "by_field": True}),
+        (("--form", "packed", "--paths", "maxBytes"), {"forms": ["packed"], "fields": ["maxBytes"]}),
+        (("--form", "metadata-upacked", "--versions", "9"), {"overlays": ["metadata-upacked"], "versions": [9]}),
         (("--proposal", ZONE, "--assume", "clientZone=a"), {"proposals": [ZONE], "assume": ["clientZone=a"]}),
         ((), {}),
     ],

@@ -26,18 +26,22 @@ def test_what_decode_prints_is_a_message_with_its_version():
     body = kwire(
         "decode", "-m", "HeartbeatRequest", "--message-version", "4", "0267000000000002680000", "-f", "json"
     ).raw
-    assert forms("--values", "-", "--flexible", stdin=decoded)["as given"]["version"] == 7
-    assert forms("--values", "-", "--flexible", stdin=body)["as given"]["size"] == 10
+    assert forms("--values", "-", "--form", "flexible", stdin=decoded)["as given"]["version"] == 7
+    assert forms("--values", "-", "--form", "flexible", stdin=body)["as given"]["size"] == 10
     given = forms("--values", "-", "-m", "HeartbeatRequest", "--message-version", "3", "--versions", "3", stdin=body)
     assert (given["as given"]["version"], given["version 3"]["size"]) == (3, given["as given"]["size"])
 
 
 def test_a_body_on_standard_input_is_not_generated_over():
-    piped = forms("-m", "MetadataRequest", "--message-version", "0", "--flexible", stdin=b"0000 0001 0003 616263\n")
+    piped = forms(
+        "-m", "MetadataRequest", "--message-version", "0", "--form", "flexible", stdin=b"0000 0001 0003 616263\n"
+    )
     assert piped["as given"]["size"] == 9
     assert (
-        forms("-m", "MetadataRequest", "--message-version", "0", "--flexible", stdin=b"")["as given"]["size"]
-        == forms("-m", "MetadataRequest", "--message-version", "0", "--flexible", stdin=None)["as given"]["size"]
+        forms("-m", "MetadataRequest", "--message-version", "0", "--form", "flexible", stdin=b"")["as given"]["size"]
+        == forms("-m", "MetadataRequest", "--message-version", "0", "--form", "flexible", stdin=None)["as given"][
+            "size"
+        ]
     )
 
 
@@ -59,7 +63,7 @@ def test_all_messages_of_a_capture_are_added_up():
 
 def test_the_prices_of_one_frame_are_those_of_the_frame_alone():
     line = json.loads(kwire("decode", CAPTURE, "--frames", "5", "-f", "jsonl").out)
-    assert forms(CAPTURE, "--frames", "5", "--flexible")["as given"]["version"] == line["apiVersion"]
+    assert forms(CAPTURE, "--frames", "5", "--form", "flexible")["as given"]["version"] == line["apiVersion"]
 
 
 def test_what_can_not_be_priced_is_left_out_and_said():

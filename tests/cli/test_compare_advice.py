@@ -47,7 +47,7 @@ def test_compare_counts_what_the_overlay_of_advice_saves(tmp_path):
     facts = advise("--write-overlay", overlay, path)["facts"]
     about = json.loads(overlay.read_text())["about"]
     assert about.startswith("Drawn by kwire compare --advise from 230 messages")
-    total = {row["form"]: row for row in json_of("compare", "--overlay", overlay, path)["tables"]["total"]}
+    total = {row["form"]: row for row in json_of("compare", "--form", overlay, path)["tables"]["total"]}
     assert -total["overlay advice"]["difference"] == facts["saving"] > 0
 
 
@@ -55,7 +55,7 @@ def test_a_value_without_room_is_refused_with_its_path(tmp_path):
     overlay = tmp_path / "narrow.json"
     overlay.write_text('{"messages": {"FetchRequest": {"fields": {"maxBytes": {"encoding": "packed16"}}}}}')
     path = SAMPLES / "captures" / "ipv6.pcap"
-    [row] = json_of("compare", "--overlay", overlay, "--filter", "api == Fetch", path)["tables"]["refused"]
+    [row] = json_of("compare", "--form", overlay, "--filter", "api == Fetch", path)["tables"]["refused"]
     assert row["why"].startswith("maxBytes: 52428800 does not fit int32 written as packed16")
 
 
@@ -71,7 +71,7 @@ def test_overhead_reads_input_in_the_form_of_an_overlay():
         f"kwire decode --records base64 --api Metadata --message-version 13 {frame}"
         " | kwire encode --overlay metadata-upacked"
     ).strip()
-    compared = json_of("compare", "--overlay", "metadata-upacked", *said, frame)["tables"]["forms"]
+    compared = json_of("compare", "--form", "metadata-upacked", *said, frame)["tables"]["forms"]
     done = json_of("overhead", "--overlay", "metadata-upacked", *said, laid)
     assert done["facts"]["bytes"] == done["facts"]["inputBytes"] == len(laid) // 2
     before = json_of("overhead", *said, frame)["facts"]["bytes"]

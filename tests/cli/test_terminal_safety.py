@@ -205,7 +205,7 @@ def test_the_names_are_shown_and_not_left_out(folder):
 
 
 SAID = [
-    *("", "breaking", "clients --to", "compare --encoding", "decode", "decode --filter", "diff", "dump", "encode"),
+    *("", "breaking", "clients --to", "compare --form", "decode", "decode --filter", "diff", "dump", "encode"),
     *("explain", "lint", "overhead --by", "spec show"),
 ]
 

@@ -166,6 +166,8 @@ FORMS: Mapping[str, Recipe] = {
 """The forms by name. KIP-482 rejects `all-tagged`, `tag-type` and `escape-bytes`. The form `plain` has no tagged
 fields, and `tagged` tags the fields that Kafka's generator accepts.
 """
+CHOICES = tuple(name for name, recipe in FORMS.items() if recipe.encoding in {None, name})
+"""The names in --form: without combinations of two changes."""
 
 
 def form_of(name: str, spec: MessageSpec, version: int, paths: Collection[str] = ()) -> Form:

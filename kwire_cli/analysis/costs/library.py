@@ -91,7 +91,7 @@ def compare(
     Args:
         inputs: Paths of captures, whose messages are compared, or of logs, whose records are.
         versions: Versions to compare with.
-        forms: Names as for --form and --encoding, such as "flexible" and "upacked", or formats of records.
+        forms: Names as for --form, such as "flexible" and "upacked", or formats of records.
         fields: Integer fields, to which encodings are limited.
         overlays: Names or files of overlays to compare with. Without any of these, the most informative forms are.
         by_field: Whether the Answer has the bytes of each field.

@@ -30,7 +30,7 @@ ANSWERS = [
     ("dump", "samples/segments/__consumer_offsets-0", "--state"),
     ("overhead", CAPTURE),
     ("compare", "--advise", CAPTURE),
-    ("compare", "--message", "MetadataResponse", "--make", "partitions=1..20", "--encoding", "packed"),
+    ("compare", "--message", "MetadataResponse", "--make", "partitions=1..20", "--form", "packed"),
 ]
 
 
