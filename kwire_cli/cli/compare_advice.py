@@ -60,7 +60,7 @@ class AdviceOptions(Captures, Choosing, Messages, RecordSets, Definitions):
         rare=True,
         type=click.Path(dir_okay=False),
         metavar="FILE",
-        help="Write the changes that pay as an overlay for --overlay.",
+        help="Write the changes that pay as an overlay for --form and --specs.",
     )
 
 

@@ -61,7 +61,7 @@ def rules_by_code() -> dict[str, Rule]:
 
 def _catalog(ctx: click.Context) -> Catalog:
     """Return the definitions that the options before the cursor choose."""
-    return catalog_of(tuple(ctx.params.get("specs") or ()), tuple(ctx.params.get("overlays") or ()))
+    return catalog_of(tuple(ctx.params.get("specs") or ()))
 
 
 def _versions(ctx: click.Context) -> list[str]:

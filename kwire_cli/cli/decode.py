@@ -36,7 +36,6 @@ from kwire_cli.cli.options import (
     Checks,
     Headers,
     Messages,
-    OverlaidDefinitions,
     PacketChoosing,
     Secrets,
     Tables,
@@ -105,9 +104,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(
-    Checks, Tables, Captures, PacketChoosing, Messages, Headers, Payloads, OverlaidDefinitions, Secrets, Verbose
-):
+class Options(Checks, Tables, Captures, PacketChoosing, Messages, Headers, Payloads, Secrets, Verbose):
     """Options of `kwire decode`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)

@@ -17,7 +17,7 @@ from kwire_cli.analysis.comparison.nodes import Operand
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Outline, Table
 from kwire_cli.cli.captures import refuse_unknown_name
 from kwire_cli.cli.inputs import FITS, Terminal, place, reading_of, refuse_unfit
-from kwire_cli.cli.options import Capture, Frames, OverlaidDefinitions, Secrets, message_option, version_option
+from kwire_cli.cli.options import Capture, Frames, Secrets, message_option, version_option
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import flag, option, refuse
 from kwire_cli.errors import InputError
@@ -50,7 +50,7 @@ _FITS = {name: fit for name, fit in FITS.items() if name != "frames"}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class DiffedMessages(Frames, Capture, Payloads, OverlaidDefinitions, Secrets):
+class DiffedMessages(Frames, Capture, Payloads, Secrets):
     """Options for the two messages, and for the parts to compare."""
 
     message: str | None = message_option("Read both inputs as bare bodies of this message.")

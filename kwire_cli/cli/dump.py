@@ -26,7 +26,6 @@ from kwire_cli.cli.options import (
     Checks,
     Decompression,
     HeaderKeys,
-    OverlaidDefinitions,
     RecordSets,
     Secrets,
     Tables,
@@ -79,7 +78,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Checks, RecordSets, HeaderKeys, Tables, OnSpark, Secrets, Payloads, OverlaidDefinitions, Decompression):
+class Options(Checks, RecordSets, HeaderKeys, Tables, OnSpark, Secrets, Payloads, Decompression):
     """Options of `kwire dump`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[PATH]...", shell_complete=complete_file)

@@ -19,8 +19,8 @@ from kwire_cli.cli.completers import complete_api, complete_file
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import contents, documents
 from kwire_cli.cli.options import (
+    Definitions,
     Output,
-    OverlaidDefinitions,
     kind_option,
     message_option,
     topic_option,
@@ -52,7 +52,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Output, OverlaidDefinitions):
+class Options(Output, Definitions):
     """Options of `kwire encode`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)

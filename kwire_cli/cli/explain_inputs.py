@@ -17,7 +17,7 @@ import click
 from kwire_cli.cli.capture_inputs import line_filter
 from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.inputs import FITS, LISTED, Terminal, place, reading_of, refuse_unfit, shows_secrets
-from kwire_cli.cli.options import Capture, HeaderKeys, Headers, Messages, OverlaidDefinitions, RecordSets, Secrets
+from kwire_cli.cli.options import Capture, HeaderKeys, Headers, Messages, RecordSets, Secrets
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option
 from kwire_cli.errors import InputError
@@ -52,7 +52,7 @@ _TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES, Kind.FRAMES, Kind.BODY})
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Explained(Payloads, OverlaidDefinitions, Messages, Headers, Capture, RecordSets, HeaderKeys, Secrets):
+class Explained(Payloads, Messages, Headers, Capture, RecordSets, HeaderKeys, Secrets):
     """Options for the messages and record batches to explain."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)

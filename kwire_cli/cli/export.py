@@ -19,7 +19,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file
 from kwire_cli.cli.emit import emit, refuse_place
 from kwire_cli.cli.on_spark import OnSpark
-from kwire_cli.cli.options import Captures, Decompression, OverlaidDefinitions, Report, Secrets
+from kwire_cli.cli.options import Captures, Decompression, Report, Secrets
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError, counted
@@ -41,7 +41,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Report, OnSpark, Captures, Decompression, Secrets, Payloads, OverlaidDefinitions):
+class Options(Report, OnSpark, Captures, Decompression, Secrets, Payloads):
     """Options of `kwire export`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="INPUT...", shell_complete=complete_file)

@@ -94,37 +94,15 @@ class Definitions(Printing):
         "--specs",
         rare=True,
         multiple=True,
-        metavar="PATH|RELEASE",
-        shell_complete=complete_file,
-        help="Add or replace definitions (also a jar), or read as release 3.9.",
+        metavar="PATH|RELEASE|OVERLAY",
+        shell_complete=complete_overlay,
+        help="Read with definitions in files or jars, a release, or an overlay.",
     )
 
     @cached_property
     def catalog(self) -> Catalog:
         """The definitions of the input."""
         return catalog_of(self.specs)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class OverlaidDefinitions(Definitions):
-    """Options for message definitions with overlays, which describe changed encodings: --overlay."""
-
-    SECTION: ClassVar[str] = "Advanced"
-    SHARED: ClassVar[bool] = True
-
-    overlays: tuple[str, ...] = option(
-        "--overlay",
-        rare=True,
-        multiple=True,
-        metavar="NAME|FILE",
-        shell_complete=complete_overlay,
-        help="Read bytes by these encodings, tags and types; see docs/specs.md.",
-    )
-
-    @cached_property
-    def catalog(self) -> Catalog:
-        """The definitions of the input, under the overlays."""
-        return catalog_of(self.specs, self.overlays)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)

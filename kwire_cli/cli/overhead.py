@@ -25,8 +25,8 @@ from kwire_cli.cli.options import (
     Captures,
     Choosing,
     Decompression,
+    Definitions,
     Messages,
-    OverlaidDefinitions,
     RecordSets,
     Tables,
     Verbose,
@@ -68,7 +68,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Choosing, Tables, Messages, Captures, RecordSets, Decompression, OverlaidDefinitions, Verbose):
+class Options(Choosing, Tables, Messages, Captures, RecordSets, Decompression, Definitions, Verbose):
     """Options of `kwire overhead`."""
 
     SECTION: ClassVar[str] = "Choose"

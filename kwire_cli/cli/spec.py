@@ -15,7 +15,7 @@ from kwire_cli.answer import Answer, Column, Table
 from kwire_cli.cli.command import Group
 from kwire_cli.cli.completers import complete_error, complete_file, complete_message, complete_version
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.options import Definitions, Output, OverlaidDefinitions, Report
+from kwire_cli.cli.options import Definitions, Output, Report
 from kwire_cli.cli.typed_options import Printing, argument, flag, option, takes
 from kwire_cli.errors import InputError, KwireError, close_to, did_you_mean
 from kwire_cli.message.encode import header_version
@@ -83,7 +83,7 @@ class Listing(Report):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListOptions(Listing, OverlaidDefinitions):
+class ListOptions(Listing, Definitions):
     """Options of `kwire spec list`."""
 
     text: str | None = argument(required=False, shell_complete=complete_message)
@@ -129,7 +129,7 @@ def _matches(entry: Entry, text: str) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShowOptions(Output, OverlaidDefinitions):
+class ShowOptions(Output, Definitions):
     """Options of `kwire spec show`."""
 
     message: str = argument(shell_complete=complete_message)
@@ -216,7 +216,7 @@ VIEWS: dict[str, Callable[[Environment, Catalog, MessageSpec, int | None], None]
 @command.command(name="overlays", short_help="List the overlays that come with kwire.")
 @takes(Listing)
 def overlays(environment: Environment, options: Listing) -> None:
-    """List the overlays that come with kwire, for --overlay: proposed encodings, tags and types, laid over
+    """List the overlays that come with kwire, for --specs: proposed encodings, tags and types, laid over
     definitions.
     """
     loaded = [(name, load_overlay(name)) for name in bundled_overlays()]

@@ -24,7 +24,7 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, FITS, reading_of, refuse_unfit
-from kwire_cli.cli.options import Capture, OverlaidDefinitions, Secrets, topic_option
+from kwire_cli.cli.options import Capture, Secrets, topic_option
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError
@@ -71,7 +71,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Capture, Payloads, OverlaidDefinitions, Secrets):
+class Options(Capture, Payloads, Secrets):
     """Options of `kwire tui`."""
 
     source: str = argument(metavar="SOURCE", shell_complete=complete_file)

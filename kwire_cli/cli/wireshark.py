@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.options import Output, OverlaidDefinitions
+from kwire_cli.cli.options import Definitions, Output
 from kwire_cli.cli.typed_options import takes
 from kwire_cli.view.wireshark.dissector import dissector
 
@@ -23,7 +23,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Output, OverlaidDefinitions):
+class Options(Output, Definitions):
     """Options of `kwire wireshark`."""
 
 

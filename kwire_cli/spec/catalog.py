@@ -346,15 +346,25 @@ def catalog(specs: Paths | None = None, kafka: str | None = None, overlays: Path
     return _cached_catalog(files, kafka, laid)
 
 
-def catalog_of(specs: Sequence[str], overlays: Paths | None = None) -> Catalog:
-    """Return the definitions for the values of --specs, which are files, folders and at most one release ("3.9").
+def catalog_of(specs: Sequence[str]) -> Catalog:
+    """Return the definitions for the values of --specs: files and folders of definitions, overlays, and a release.
 
     Raises as `catalog` does, and InputError for several releases.
     """
+    if not specs:
+        return catalog()
+    from kwire_cli.spec.overlay import bundled_overlays, is_overlay  # noqa: PLC0415 - as in _cached_catalog
+
     releases = [text for text in specs if _RELEASE.fullmatch(text) and not os.path.lexists(text)]
     if len(releases) > 1:
         raise InputError(f"--specs takes one release, not {' and '.join(releases)}")
-    return catalog([text for text in specs if text not in releases], releases[0] if releases else None, overlays)
+    overlays = [text for text in specs if text not in releases and is_overlay(text)]
+    files = [text for text in specs if text not in {*releases, *overlays}]
+    for text in files:
+        if not os.path.lexists(text):
+            close = did_you_mean(close_to(text, bundled_overlays()))
+            raise InputError(f"there is no such file, folder, release or overlay{close}", file=text)
+    return catalog(files, releases[0] if releases else None, overlays)
 
 
 _RELEASE = re.compile(r"\d+\.\d+(\.\d+)?")

@@ -6,6 +6,7 @@ violation that the original did not have is an error with its place in the overl
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -330,6 +331,18 @@ def overlay_file(name: str | os.PathLike[str]) -> Path:
     if str(name) not in bundled:
         raise InputError(f"no overlay, neither a file nor one of {', '.join(bundled)}", file=str(name))
     return bundled[str(name)]
+
+
+_OVERLAY = re.compile(r'"messages"\s*:')
+"""The key that overlays have and definitions do not."""
+
+
+def is_overlay(name: str) -> bool:
+    """Return whether this is a file with an overlay, or the name of a bundled one. Files take precedence."""
+    path = Path(name)
+    if not path.exists():
+        return name in bundled_overlays()
+    return path.is_file() and path.suffix != ".jar" and bool(_OVERLAY.search(read_text(path)))
 
 
 def load_overlay(name: str | os.PathLike[str]) -> Overlay:

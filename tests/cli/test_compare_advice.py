@@ -69,10 +69,10 @@ def test_overhead_reads_input_in_the_form_of_an_overlay():
     said = ("--api", "Metadata", "--message-version", 13)
     laid = shell(
         f"kwire decode --records base64 --api Metadata --message-version 13 {frame}"
-        " | kwire encode --overlay metadata-upacked"
+        " | kwire encode --specs metadata-upacked"
     ).strip()
     compared = json_of("compare", "--form", "metadata-upacked", *said, frame)["tables"]["forms"]
-    done = json_of("overhead", "--overlay", "metadata-upacked", *said, laid)
+    done = json_of("overhead", "--specs", "metadata-upacked", *said, laid)
     assert done["facts"]["bytes"] == done["facts"]["inputBytes"] == len(laid) // 2
     before = json_of("overhead", *said, frame)["facts"]["bytes"]
     assert before - done["facts"]["bytes"] == -compared[1]["difference"] > 0

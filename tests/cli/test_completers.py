@@ -66,7 +66,7 @@ def test_there_are_paths_in_most_commands():
         (["diff", "nothing", "1"], []),
         (["decode", "--message", "nothing", "--message-version", "1"], []),
         (["decode", "--specs", "nosuch", "--api", "heart"], []),
-        (["decode", "--overlay", "nosuch"], []),
+        (["decode", "--specs", "all-up"], ["all-upacked"]),
         (["decode", "--filter", "thrott"], ["throttle_ms"]),
         (["decode", "--filter", "error and laten"], ["error and latency_us"]),
         (["dump", "--filter", "compr"], ["compression"]),
