@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kwire_cli.cli.options import PacketChoosing
+from kwire_cli.cli.options import FrameChoosing
 from kwire_cli.cli.pairing import Pairs
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kafka.pending import LIMIT
@@ -67,8 +67,8 @@ class Choice:
         *,
         show_secrets: bool = False,
     ) -> None:
-        self.first, self.last = _parse_range("--frames", options.frames)
-        packets = _packets_of(options)
+        frames, packets = _ranges_of(options)
+        self.first, self.last = _parse_range("--frames", frames)
         self._packets = _parse_range("--packets", packets) if packets else None
         self.limit = limit
         self.seen = 0
@@ -142,11 +142,11 @@ def _is_within(number: int | None, first: int, last: int | None) -> bool:
 
 def chooses(options: Choosing) -> bool:
     """Return whether an option selects lines."""
-    return bool(options.filter or options.frames or _packets_of(options))
+    return bool(options.filter or any(_ranges_of(options)))
 
 
-def _packets_of(options: Choosing) -> str | None:
-    return options.packets if isinstance(options, PacketChoosing) else None
+def _ranges_of(options: Choosing) -> tuple[str | None, str | None]:
+    return (options.frames, options.packets) if isinstance(options, FrameChoosing) else (None, None)
 
 
 def _parse_range(option: str, text: str | None) -> tuple[int, int | None]:

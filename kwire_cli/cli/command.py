@@ -50,6 +50,7 @@ MEANT = {
     "--api": "api == {}",
     "--correlation-id": "correlation_id == {}",
     "--partition": "partition == {}",
+    "--frames": "frame >= A and frame <= B",
 }
 """Options that users try instead of --filter, with the equivalent filter."""
 

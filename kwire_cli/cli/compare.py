@@ -115,7 +115,6 @@ def _typed_again(options: Options) -> str:
         words += chain.from_iterable((name, value) for value in values)
     words += reading_words(options)
     words += ["--filter", options.filter] if options.filter else []
-    words += ["--frames", options.frames] if options.frames else []
     return shlex.join([*words, "-f", KIP])
 
 

@@ -34,9 +34,9 @@ from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS
 from kwire_cli.cli.options import (
     Captures,
     Checks,
+    FrameChoosing,
     Headers,
     Messages,
-    PacketChoosing,
     Secrets,
     Tables,
     Verbose,
@@ -104,7 +104,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Checks, Tables, Captures, PacketChoosing, Messages, Headers, Payloads, Secrets, Verbose):
+class Options(Checks, Tables, Captures, FrameChoosing, Messages, Headers, Payloads, Secrets, Verbose):
     """Options of `kwire decode`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)

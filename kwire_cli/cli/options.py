@@ -271,7 +271,7 @@ class Captures(Capture):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Choosing(Printing):
-    """Options for choosing frames of a capture: --filter and --frames."""
+    """Options for choosing frames of a capture: --filter."""
 
     SECTION: ClassVar[str] = "Choose"
     SHARED: ClassVar[bool] = True
@@ -282,15 +282,15 @@ class Choosing(Printing):
         shell_complete=complete_filter,
         help="Show only frames that match, such as 'api == Fetch' (captures).",
     )
-    frames: str | None = option("--frames", metavar="A-B", help="Show only frames with these numbers (captures).")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PacketChoosing(Choosing):
-    """Options for choosing frames by packet: --packets, in addition to the options of Choosing."""
+class FrameChoosing(Choosing):
+    """Options for choosing frames by number or packet: --frames and --packets, in addition to Choosing."""
 
     SECTION: ClassVar[str] = "Choose"
 
+    frames: str | None = option("--frames", metavar="A-B", help="Show only frames with these numbers (captures).")
     packets: str | None = option(
         "--packets", metavar="A-B", rare=True, help="Show only frames that end in these packets (captures)."
     )

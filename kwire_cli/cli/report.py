@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("kwire report incident.pcap -o report.html", "what is wrong, who was there, and every frame, on one page"),
-    ("kwire report incident.pcap --frames 5000-9000 -o part.html", "the same page, with these frames"),
+    ("kwire report incident.pcap --filter 'frame >= 5000' -o part.html", "the same page, with these frames"),
     ("kwire report kafka-request.log -o report.html", "the same of a broker's request log"),
 )
 
@@ -51,8 +51,8 @@ def command(environment: Environment, options: Options) -> Exit:
     """Write a page with a time axis, findings, groups, transactions, frames, costs and clients.
 
     INPUT is files and folders, counted together, or - for standard input. The page is one file that needs no
-    network. It has room for so many bytes; its title says what it leaves out. --frames, --packets and --filter
-    choose the frames of the page: the axis and the findings are about all frames.
+    network. It has room for so many bytes; its title says what it leaves out. --filter chooses
+    the frames of the page: the axis and the findings are about all frames.
     """
     return write_page(environment, options)
 

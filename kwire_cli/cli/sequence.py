@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = (
     ("kwire sequence incident.pcap --group payment-workers --top 12", "how a group came to its generations"),
-    ("kwire sequence incident.pcap --frames 30-70 -o ladder.svg", "a picture for a ticket"),
+    ("kwire sequence incident.pcap --filter 'frame >= 30 and frame <= 70' -o ladder.svg", "a picture for a ticket"),
     ("kwire sequence incident.pcap --filter error", "failures"),
 )
 
@@ -70,7 +70,6 @@ def command(environment: Environment, options: Options) -> Exit:
         ask(environment, options, ladder, takes=TRAFFIC, connections=True, fits=FITS)
         chosen = {
             "--filter": [options.filter] if options.filter else [],
-            "--frames": [options.frames] if options.frames else [],
             "--group": options.group,
             "--transactional-id": options.transactional_id,
         }

@@ -63,7 +63,7 @@ def test_all_messages_of_a_capture_are_added_up():
 
 def test_the_prices_of_one_frame_are_those_of_the_frame_alone():
     line = json.loads(kwire("decode", CAPTURE, "--frames", "5", "-f", "jsonl").out)
-    assert forms(CAPTURE, "--frames", "5", "--form", "flexible")["as given"]["version"] == line["apiVersion"]
+    assert forms(CAPTURE, "--filter", "frame == 5", "--form", "flexible")["as given"]["version"] == line["apiVersion"]
 
 
 def test_what_can_not_be_priced_is_left_out_and_said():

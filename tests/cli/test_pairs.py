@@ -9,7 +9,7 @@ from kit.traffic import MILLISECOND, Wire
 from kit.views import validator
 
 from kwire_cli.cli.capture_inputs import Choice, Pair
-from kwire_cli.cli.options import Choosing
+from kwire_cli.cli.options import FrameChoosing
 
 SARAMA = ROOT / "samples/captures/sarama-0.8.2.0-3.9.2.pcapng"
 
@@ -152,7 +152,7 @@ def test_all_frames_of_a_capture_are_in_its_pairs():
 def test_reading_ends_when_all_that_is_wanted_is_there():
     lines = Wire.lines(*SAID)
     rest = iter(lines)
-    choice = Choice(Choosing(frames="3"), Wire.catalog)
+    choice = Choice(FrameChoosing(frames="3"), Wire.catalog)
     assert [*choice.pairs_among(rest)] == [Pair(lines[2], lines[3])]
     assert [line.number for line in rest] == [5, 6, 7]
 

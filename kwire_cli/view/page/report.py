@@ -116,7 +116,10 @@ def _calls(report: Report, details: Details, start: int | None, arguments: str) 
     last = lines[rows.count - 1]
     first = (last["request"] or last["response"] or 0) + 1
     text = f"the first {rows.count:,} of {counted(total, 'call')}"
-    return rows, {"text": text, "command": escaped(f"kwire report {arguments} --frames {first}- -o rest.html")}
+    return rows, {
+        "text": text,
+        "command": escaped(f"kwire report {arguments} --filter 'frame >= {first}' -o rest.html"),
+    }
 
 
 def _row(line: Mapping[str, Any], at: Mapping[Any, int]) -> dict[str, Any]:
