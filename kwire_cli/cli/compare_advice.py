@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Opened
 
 
-ADVICE_OPTIONS = ("min_saving", "write_overlay")
+ADVICE_OPTIONS = ("write_overlay",)
 """Fields of AdviceOptions that only advice supports."""
 _TAKES = READABLE - {Kind.LOG_FILE, Kind.REQUEST_LOG}
 
@@ -44,16 +44,6 @@ _TAKES = READABLE - {Kind.LOG_FILE, Kind.REQUEST_LOG}
 class AdviceOptions(Captures, Choosing, Messages, RecordSets, Definitions):
     """Options for advice on the inputs of a command, and for histograms of their fields."""
 
-    min_saving: int = option(
-        "--min-saving",
-        section="Choose",
-        rare=True,
-        type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        metavar="BYTES",
-        help="Overlay only what saves at least this many bytes.",
-    )
     write_overlay: str | None = option(
         "--write-overlay",
         section="Output",
@@ -82,7 +72,7 @@ def advice_on(environment: Environment, options: AdviceOptions, sources: tuple[s
     with closing(Advising(options.catalog)) as advising:
         for message in _certain_messages(environment, options, sources):
             advising.add(message)
-        advice = advising.advice(options.min_saving)
+        advice = advising.advice()
     if options.write_overlay:
         file = options.write_overlay
         try:

@@ -54,7 +54,6 @@ from kwire_cli.cli.options import (
     Choosing,
     Definitions,
     Messages,
-    Verbose,
     message_option,
     version_option,
 )
@@ -87,7 +86,7 @@ def _complete_form(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MessageForms(Captures, Choosing, Messages, Generated, Definitions, Verbose):
+class MessageForms(Captures, Choosing, Messages, Generated, Definitions):
     """Options for the compared messages and their forms."""
 
     versions: str | None = option("--versions", metavar="A-B|all", help="Compare with these versions.")

@@ -39,7 +39,6 @@ from kwire_cli.cli.options import (
     Messages,
     Secrets,
     Tables,
-    Verbose,
     topic_option,
 )
 from kwire_cli.cli.payloads import Payloads
@@ -104,7 +103,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Checks, Tables, Captures, FrameChoosing, Messages, Headers, Payloads, Secrets, Verbose):
+class Options(Checks, Tables, Captures, FrameChoosing, Messages, Headers, Payloads, Secrets):
     """Options of `kwire decode`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
@@ -117,6 +116,7 @@ class Options(Checks, Tables, Captures, FrameChoosing, Messages, Headers, Payloa
     pairs: bool = flag("--pairs", section="Choose", help="Show requests together with their responses (captures).")
     as_topic: str | None = topic_option("Decode the key and value of a record in this internal topic.", rare=True)
     follow: bool = flag("--follow", section="Input", help="Keep reading an input that grows, until Ctrl-C.")
+    verbose: bool = flag("-v", "--verbose", section="Input", help="Say on standard error how the input was recognised.")
     fmt: str | None = option(
         "--format",
         "-f",
@@ -201,7 +201,7 @@ def command(environment: Environment, options: Options) -> int:
     refuse_terminal(environment, fmt)
     interrupt = environment.interrupt
     follow = Follow(stop=lambda: bool(interrupt)) if options.follow else None
-    how = replace(reading_of(options, follow=follow), packets=options.is_capture)
+    how = replace(reading_of(options, follow=follow), packets=options.is_capture, verbose=options.verbose)
     inputs = open_inputs(options.source, how, Terminal(environment), takes=_TAKES)
     settings = MessageSettings(
         catalog=options.catalog,

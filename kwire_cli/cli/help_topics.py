@@ -21,7 +21,6 @@ from kwire_cli.cli.options import (
     RecordSets,
     Secrets,
     Tables,
-    Verbose,
 )
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import takes
@@ -54,7 +53,6 @@ class SharedOptions(
     Payloads,
     Definitions,
     Decompression,
-    Verbose,
     Tables,
     Secrets,
 ):

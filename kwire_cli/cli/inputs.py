@@ -23,7 +23,6 @@ from kwire_cli.cli.options import (
     Headers,
     Messages,
     RecordSets,
-    Verbose,
 )
 from kwire_cli.cli.typed_options import refuse
 from kwire_cli.errors import EncodeError, InputError
@@ -122,8 +121,6 @@ def reading_of(
         how = replace(how, record_format=options.record_format, topic=options.as_topic)
     if isinstance(options, Decompression):
         how = replace(how, limits=options.limits)
-    if isinstance(options, Verbose):
-        how = replace(how, verbose=options.verbose)
     return how
 
 

@@ -212,16 +212,6 @@ class Secrets(Printing):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
-class Verbose(Printing):
-    """Options for remarks on how inputs were recognised: --verbose."""
-
-    SECTION: ClassVar[str] = "Input"
-    SHARED: ClassVar[bool] = True
-
-    verbose: bool = flag("-v", "--verbose", help="Say on standard error how the input was recognised.")
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Decryption(Printing):
     """Options for decrypting TLS in captures: --tls-keylog."""
 

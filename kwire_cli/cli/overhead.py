@@ -1,8 +1,8 @@
 """The command `kwire overhead`: the bytes of inputs by field, api, client or topic.
 
 `Counting` adds the frames, bodies, captures and segments of all inputs to one `Overhead`, which counts every byte once.
-The first input selects the default tables. With --batching, the times of records are also replayed for several producer
-settings.
+The first input selects the default tables. With --linger or --batch-size, the times of records are also replayed for
+these producer settings.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ import click
 
 from kwire_cli.analysis.costs.batching import BATCH_SIZES, LINGERS, Accumulators, Setting
 from kwire_cli.analysis.costs.overhead import Overhead
-from kwire_cli.cli.capture_inputs import Choice, chooses
+from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, not_understood, reading_of, refuse_unfit
 from kwire_cli.cli.options import (
     Captures,
@@ -29,9 +28,8 @@ from kwire_cli.cli.options import (
     Messages,
     RecordSets,
     Tables,
-    Verbose,
 )
-from kwire_cli.cli.typed_options import argument, flag, numbers_of, option, size_of, takes
+from kwire_cli.cli.typed_options import argument, numbers_of, option, size_of, takes
 from kwire_cli.errors import InputError
 from kwire_cli.facts.costs.columns import DIMENSIONS, owners_of
 from kwire_cli.facts.costs.counting import Costs, number_of
@@ -43,6 +41,7 @@ from kwire_cli.source.reading import Read, empty_inputs
 from kwire_cli.stores import sizes
 
 if TYPE_CHECKING:
+    from kwire_cli.cli.environment import Environment
     from kwire_cli.facts.costs.subjects import Message
     from kwire_cli.source.capture_inputs import CaptureInput
     from kwire_cli.source.log_inputs import LogInput
@@ -68,7 +67,7 @@ EXAMPLES = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Options(Choosing, Tables, Messages, Captures, RecordSets, Decompression, Definitions, Verbose):
+class Options(Choosing, Tables, Messages, Captures, RecordSets, Decompression, Definitions):
     """Options of `kwire overhead`."""
 
     SECTION: ClassVar[str] = "Choose"
@@ -102,15 +101,11 @@ class Options(Choosing, Tables, Messages, Captures, RecordSets, Decompression, D
         metavar="NAME=BYTES",
         help="Set a limit of Kafka's, such as message.max.bytes=10MiB; repeatable.",
     )
-    batching: bool = flag("--batching", help="Try values of linger.ms and batch.size on the records' times.")
     linger: str | None = option(
-        "--linger", rare=True, metavar="MS,MS", help="Try these values of linger.ms (--batching)."
+        "--linger", metavar="MS,MS", help="Try these values of linger.ms on the records' times."
     )
     batch_sizes: str | None = option(
-        "--batch-size", rare=True, metavar="BYTES,BYTES", help="Try these values of batch.size (--batching)."
-    )
-    exit_code: bool = flag(
-        "--exit-code", section="Output", rare=True, help="Exit with 1 if nothing matches what was chosen."
+        "--batch-size", metavar="BYTES,BYTES", help="Try these values of batch.size on the records' times."
     )
 
     @property
@@ -121,7 +116,7 @@ class Options(Choosing, Tables, Messages, Captures, RecordSets, Decompression, D
 
 @click.command(name="overhead", cls=Command, examples=EXAMPLES)
 @takes(Options)
-def command(environment: Environment, options: Options) -> Exit:
+def command(environment: Environment, options: Options) -> int:
     """Show where the bytes of messages, captures, record sets and log directories go.
 
     INPUT is what decode and dump take: captures, messages in any form, segments, log directories, or - for
@@ -131,8 +126,8 @@ def command(environment: Environment, options: Options) -> Exit:
     shown = limits if options.limits_shown else None
     with environment.answering():
         overhead = Counting(environment, options).count()
-        emit(environment, overhead.answer(top=options.top, records=options.records == "decoded", limits=shown), options)
-    return Exit.FOUND if options.exit_code and chooses(options) and not overhead.costs.messages else Exit.DONE
+        answer = overhead.answer(top=options.top, records=options.records == "decoded", limits=shown)
+        return emit(environment, answer, options)
 
 
 def tables_of(by: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -162,11 +157,11 @@ def limits_of(texts: tuple[str, ...]) -> dict[str, int]:
 
 
 def _new_accumulators(options: Options) -> Accumulators | None:
-    """Return the accumulators for --linger and --batch-size, or None without these options and --batching.
+    """Return the accumulators for --linger and --batch-size, or None without these options.
 
     Raises UsageError if a value is not a valid number, or if there are more than MAX_SETTINGS pairs.
     """
-    if not (options.batching or options.linger or options.batch_sizes):
+    if not (options.linger or options.batch_sizes):
         return None
     sizes = options.batch_sizes.split(",") if options.batch_sizes else []
     chosen = [size_of(text, "--batch-size") for text in sizes] or BATCH_SIZES

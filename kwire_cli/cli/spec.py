@@ -20,6 +20,7 @@ from kwire_cli.cli.typed_options import Printing, argument, flag, option, takes
 from kwire_cli.errors import InputError, KwireError, close_to, did_you_mean
 from kwire_cli.message.encode import header_version
 from kwire_cli.spec.accepted import definition_of, definition_text
+from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.model import check_version
 from kwire_cli.spec.overlay import bundled_overlays, load_overlay
 from kwire_cli.spec.texts import remember, remembered
@@ -257,7 +258,7 @@ def docs(environment: Environment, options: DocsOptions) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ErrorOptions(Listing, Definitions):
+class ErrorOptions(Listing):
     """Options of `kwire spec errors`."""
 
     code: tuple[str, ...] = argument(nargs=-1, shell_complete=complete_error)
@@ -270,8 +271,9 @@ def errors(environment: Environment, options: ErrorOptions) -> None:
 
     CODE is a number (35, -1) or part of a name. `kwire explain error CODE` explains one in full.
     """
-    codes = matching_codes(options.catalog, options.code)
-    rows = [(*code, *options.catalog.error_meanings[code.name]) for code in codes]
+    kafka = catalog()
+    codes = matching_codes(kafka, options.code)
+    rows = [(*code, *kafka.error_meanings[code.name]) for code in codes]
     explained = EXPLAINED if len(codes) <= MAX_EXPLAINED else ()
     columns = [column._replace(wide=column.wide and column.name not in explained) for column in ERRORS]
     emit(environment, Answer("Kafka's error codes", [Table("errors", columns, rows)]), options)

@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from kit.captures import SAMPLES
 from kit.commands import ROOT, json_of, kwire, refusal_of, shell
 
@@ -27,13 +26,6 @@ def test_what_is_wrong_in_a_pipe_is_said_of_standard_input():
     assert kwire("compare", "--advise", "-", stdin=b"").err == "kwire: standard input: the input is empty\n"
     cut = SMALL.read_bytes()[:-5]
     assert kwire("compare", "--advise", "-", stdin=cut).err.count("kwire: standard input: after packet") == 1
-
-
-@pytest.mark.slow
-def test_small_savings_are_left_out():
-    path = SAMPLES / "captures" / "ipv6.pcap"
-    counts = [len(advise("--min-saving", least, path)["tables"]["overlay"]) for least in (1, 200)]
-    assert counts[0] > counts[1] > 0
 
 
 def test_an_overlay_that_can_not_be_written(tmp_path):

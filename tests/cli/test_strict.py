@@ -73,8 +73,6 @@ def test_a_choice_of_frames_that_matches_nothing(choice):
     assert kwire("decode", "--exit-code", *choice, "-", stdin=data).code == 1
     assert kwire("decode", "--exit-code", "--filter", "api == Metadata", "-", stdin=data).code == 0
     assert kwire("decode", "--exit-code", "-", stdin=data).code == 0
-    assert kwire("overhead", "--exit-code", *choice, "-", stdin=data).code == 1
-    assert kwire("overhead", "--exit-code", "--filter", "api == Metadata", "-", stdin=data).code == 0
 
 
 @pytest.mark.parametrize(
