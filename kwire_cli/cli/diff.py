@@ -169,7 +169,7 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 
 _TRAFFIC_KINDS = frozenset({Kind.CAPTURE, Kind.FRAMES})
 _MESSAGE_OPTIONS = (
-    *("message", "version", "kind", "framed", "frames", "ignore", "ignore_bytes"),
+    *("message", "version", "kind", "framed", "ignore", "ignore_bytes"),
     *("value", "key", "schemas", "redact"),
 )
 _TRAFFIC_OPTIONS = ("api", "form", "port", "tls_keylog")
@@ -180,7 +180,7 @@ _SPAN = re.compile(r"(\d{1,5})(?:\.\.|-|:)(\d{1,5})")
 EXAMPLES = (
     ("kwire diff FetchRequest 12 13", "what changed between two versions"),
     ("kwire diff EndTxn all", "all versions: their releases, layouts and meanings"),
-    ("kwire diff incident.pcap --frames 30,33", "what differs between two requests"),
+    ("kwire diff incident.pcap@30 incident.pcap@33", "what differs between two requests"),
     ("kwire diff broken-0 replica-0", "where two copies of a partition first differ"),
     ("kwire diff before.pcapng after.pcapng", "what a new version of a client does differently"),
 )
@@ -269,6 +269,8 @@ def _diff(environment: Environment, options: Options) -> Answer:
         return _diff_definitions(environment, options, a, b)
     refuse(options, ("traffic",), "is for definitions, or versions of a message")
     refuse(options, ("ignore_legal",), "is for two copies of a partition")
+    if b is None:
+        raise click.UsageError("give two things to compare, A and B; FILE@N is frame N of a capture or file")
     return messages_answer(environment, options, a, b)
 
 
@@ -304,6 +306,6 @@ def _are_partitions(options: Options, a: str, b: str) -> bool:
     """
     if _is_version(options.catalog, a, b) or _are_definitions(a, b):
         return False
-    if given(options, "message", "version", "api", "kind", "framed", "frames", "port"):
+    if given(options, "message", "version", "api", "kind", "framed", "port"):
         return False
     return exists(a) and exists(b) and any(map(holds_batches, (a, b)))

@@ -57,12 +57,6 @@ class DiffedMessages(Frames, Capture, Payloads, Secrets):
     version: tuple[int, ...] = version_option(
         "Set the version of the message or api; twice: A's, then B's.", multiple=True
     )
-    frames: str | None = option(
-        "--frames",
-        section="Choose",
-        metavar="A,B",
-        help="Compare the frames with these two numbers; FILE@N also names one.",
-    )
     ignore: tuple[str, ...] = option(
         "--ignore",
         section="Choose",
@@ -87,17 +81,6 @@ class DiffedMessages(Frames, Capture, Payloads, Secrets):
         if self.message and not numbers:
             raise click.UsageError("--message needs --message-version: that of both bodies, or twice, for A and for B")
         return (numbers[0], numbers[-1]) if numbers else (None, None)
-
-    def places(self, a: str, b: str | None) -> list[Place]:
-        """Return the places of the two messages. Raises UsageError unless there are exactly two."""
-        if self.frames is None:
-            if b is None:
-                raise click.UsageError("give two things to compare, A and B, or one capture with --frames A,B")
-            return [place(a), place(b)]
-        numbers = self.frames.split(",")
-        if b is not None or len(numbers) != 2 or not all(number.strip().isdecimal() for number in numbers):
-            raise click.UsageError("--frames takes two numbers, A,B, of frames of one capture or file")
-        return [(a, int(number)) for number in numbers]
 
 
 @dataclass(frozen=True)
@@ -168,9 +151,7 @@ def _select_message(messages: list[Any], number: int | None, label: str, one: st
     if not messages:
         raise InputError(f"there is no {one} in it", file=label)
     if number is None and len(messages) > 1:
-        raise InputError(
-            f"there are {len(messages)} {many} in it: choose one with {label}@N, or two with --frames A,B", file=label
-        )
+        raise InputError(f"there are {len(messages)} {many} in it: choose one with {label}@N", file=label)
     if number is not None and not 1 <= number <= len(messages):
         raise InputError(f"there is no {one} {number}: it has {len(messages)}", file=_message_name(label, number))
     return messages[(number or 1) - 1]
@@ -186,7 +167,7 @@ def _find_in_capture(opened: Opened, numbers: Sequence[int | None]) -> dict[int 
         if None in numbers:
             if None in found:
                 raise InputError(
-                    f"this is a capture of several frames: choose one with {label}@N, or two with --frames A,B",
+                    f"this is a capture of several frames: choose one with {label}@N",
                     file=label,
                 )
             found[None] = _from_line(line, label)
@@ -230,18 +211,17 @@ DIFFERENCES = (
 """A difference with the field of each message. `layout` is true if one version does not have the field."""
 
 
-def messages_answer(environment: Environment, options: DiffedMessages, a: str, b: str | None) -> Answer:
+def messages_answer(environment: Environment, options: DiffedMessages, a: str, b: str) -> Answer:
     """Return the differences between two messages.
 
-    Each argument is a file, - for standard input, or the bytes themselves. FILE@N is one frame of a file. Without `b`,
-    --frames gives the numbers of two frames of `a`. Raises InputError if a message does not exist, or if the kinds of
-    the messages differ.
+    Each argument is a file, - for standard input, or the bytes themselves. FILE@N is one frame of a file. Raises
+    InputError if a message does not exist, or if the kinds of the messages differ.
     """
     refuse(options, ("redact",), "is for copies of partitions: messages show where their bytes differ")
     for name in options.ignored:
         refuse_unknown_name(options.catalog, name, "--ignore")
     catalog = options.catalog
-    operands = find(environment, options, options.places(a, b))
+    operands = find(environment, options, [place(a), place(b)])
     comparison = _compare(catalog, operands[0], operands[1], options)
     operands = [_redact_for_title(catalog, operand, options) for operand in operands]
     _remove_ignored(comparison, options)

@@ -53,7 +53,7 @@ CALLS = {
     "summary": [["summary"]],
     "transactions": [["transactions"]],
     "compare": [["compare", "--versions", "all"], ["compare", "--advise"]],
-    "diff": [["diff", "--frames", "3,3", "--full"]],
+    "diff": [["diff", "--full"]],
 }
 """Commands that read frames, and ways to call them with a file of frames; those that don't are below. A new command
 joins one of the two."""
@@ -117,8 +117,8 @@ def unescaped(text):
 
 def printed(path, calls, fmt):
     for words in calls:
-        source = f"{path}@3" if words[0] == "explain" else path
-        done = kwire(*words, *([] if fmt is None else ["--format", fmt]), source)
+        sources = {"explain": [f"{path}@3"], "diff": [f"{path}@3", f"{path}@3"]}.get(words[0], [path])
+        done = kwire(*words, *([] if fmt is None else ["--format", fmt]), *sources)
         assert "No such option" not in done.err, words
         text = unescaped(text_of(done) + done.err)
         assert "<redacted" not in CLIPPED.sub("", text), (words, fmt)

@@ -26,7 +26,7 @@ def is_bar(word):
 
 ANSWERS = [
     ("diff", "MetadataResponse", "9", "12"),
-    ("diff", CAPTURE, "--frames", "4,20"),
+    ("diff", f"{CAPTURE}@4", f"{CAPTURE}@20"),
     ("dump", "samples/segments/__consumer_offsets-0", "--state"),
     ("overhead", CAPTURE),
     ("compare", "--advise", CAPTURE),
