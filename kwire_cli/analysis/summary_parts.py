@@ -12,7 +12,7 @@ from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import MAGIC_V2
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.opening import LakeInput
-from kwire_cli.stores import is_file, sizes
+from kwire_cli.stores.paths import is_file, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

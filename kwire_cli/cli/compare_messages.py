@@ -62,7 +62,7 @@ from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
 from kwire_cli.source.reading import Read, empty_inputs
 from kwire_cli.spec.model import NONE, Versions, check_version
 from kwire_cli.spec.overlay import bundled_overlays, load_overlay
-from kwire_cli.stores import exists
+from kwire_cli.stores.paths import exists
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

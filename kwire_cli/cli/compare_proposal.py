@@ -23,7 +23,7 @@ from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.spec.field_text import is_field_text, overlay_of_field
-from kwire_cli.stores import exists
+from kwire_cli.stores.paths import exists
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -38,7 +38,7 @@ from kwire_cli.spec.evolution.history import meanings_between
 from kwire_cli.spec.evolution.layout import message_pairs
 from kwire_cli.spec.evolution.sources import are_files, holds_definitions, is_revision, read_definitions
 from kwire_cli.spec.model import check_version
-from kwire_cli.stores import exists, path_of
+from kwire_cli.stores.paths import exists, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

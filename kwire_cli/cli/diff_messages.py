@@ -26,7 +26,7 @@ from kwire_cli.message.frames import Frame
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
-from kwire_cli.stores import exists
+from kwire_cli.stores.paths import exists
 from kwire_cli.view.differences import comparison_items
 from kwire_cli.view.lines import plain
 from kwire_cli.view.tree import frame_title, message_title

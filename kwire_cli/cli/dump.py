@@ -41,7 +41,7 @@ from kwire_cli.records.selection import NO_RANGE, Selection, offset_range
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogFile, LogInput
 from kwire_cli.source.opening import open_inputs, refuse_paths
-from kwire_cli.stores import exists, location, path_of
+from kwire_cli.stores.paths import exists, location, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -18,7 +18,7 @@ from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.options import Tables
 from kwire_cli.cli.sorting import MEASURES, Order, Ordering, unknown_column
 from kwire_cli.errors import without_credentials
-from kwire_cli.stores import exists, location
+from kwire_cli.stores.paths import exists, location
 from kwire_cli.view.answers import answer_csv, answer_json, answer_jsonl, chosen_table
 from kwire_cli.view.arrow import FORMATS, write_table
 

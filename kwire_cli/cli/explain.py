@@ -25,7 +25,7 @@ from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import InputError, did_you_mean
 from kwire_cli.source.first_bytes import spoken
 from kwire_cli.spec.catalog import catalog
-from kwire_cli.stores import exists
+from kwire_cli.stores.paths import exists
 from kwire_cli.view.explain.lines import Shown, explanation_lines, explanation_objects
 from kwire_cli.view.explain.model import Heading, Step
 from kwire_cli.view.explain.topics import TYPES

@@ -30,7 +30,7 @@ from kwire_cli.records.registers import read_register
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_inputs
-from kwire_cli.stores import exists
+from kwire_cli.stores.paths import exists
 from kwire_cli.view.explain.messages import explain_body, explain_frame, explain_items
 from kwire_cli.view.explain.model import Look
 from kwire_cli.view.tree import frame_title, message_title

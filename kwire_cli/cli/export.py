@@ -24,7 +24,7 @@ from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.lake.model import Reading, Wanted
-from kwire_cli.stores import location, path_of
+from kwire_cli.stores.paths import location, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

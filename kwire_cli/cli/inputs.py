@@ -30,7 +30,7 @@ from kwire_cli.message.decoded import with_bytes
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import STANDARD_INPUT, missing_files, sources
 from kwire_cli.source.reading import Caller, Reading
-from kwire_cli.stores import BYTES, exists, path_of
+from kwire_cli.stores.paths import BYTES, exists, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -107,7 +107,7 @@ would find nothing.
 
 def _are_input(words: list[str]) -> bool:
     """Return whether the words of a command line begin with an input: a file, `-`, or bytes as text."""
-    from kwire_cli.stores import exists  # most command lines begin with a command
+    from kwire_cli.stores.paths import exists  # most command lines begin with a command
 
     if words[0] == "-" or exists(words[0]):
         return True

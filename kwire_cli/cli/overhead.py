@@ -38,7 +38,7 @@ from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import READABLE, open_inputs
 from kwire_cli.source.reading import Read, empty_inputs
-from kwire_cli.stores import sizes
+from kwire_cli.stores.paths import sizes
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment

@@ -11,8 +11,8 @@ import time
 from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import KwireError
-from kwire_cli.stores import BYTES, path_of, sizes
 from kwire_cli.stores.opening import tree
+from kwire_cli.stores.paths import BYTES, path_of, sizes
 from kwire_cli.view.lines import without_control
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.progress import Progress as Bar
 
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 AFTER = 2.0
 """Seconds until the bar is shown."""

@@ -25,7 +25,7 @@ from kwire_cli.cli.on_spark import OnSpark
 from kwire_cli.cli.options import Tables
 from kwire_cli.cli.typed_options import argument, flag, option, takes
 from kwire_cli.errors import InputError, counted, few
-from kwire_cli.stores import exists, path_of
+from kwire_cli.stores.paths import exists, path_of
 from kwire_cli.view.arrow import FORMATS as ARROW_FORMATS, write_batches
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.model import check_version
 from kwire_cli.spec.overlay import bundled_overlays, load_overlay
 from kwire_cli.spec.texts import remember, remembered
-from kwire_cli.stores import exists
+from kwire_cli.stores.paths import exists
 from kwire_cli.view.definitions import bnf_lines, construct_lines, table_lines, version_document
 from kwire_cli.view.json import dumps
 

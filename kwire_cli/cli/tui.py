@@ -40,8 +40,8 @@ from kwire_cli.source.logs.model import BATCH_KINDS, Kind as LogKind, file_name
 from kwire_cli.source.opening import open_input, open_inputs
 from kwire_cli.source.packets.files import captures_in
 from kwire_cli.source.reading import Caller
-from kwire_cli.stores import exists, path_of
 from kwire_cli.stores.opening import tree
+from kwire_cli.stores.paths import exists, path_of
 from kwire_cli.tui.captures import Captures
 from kwire_cli.tui.listing import FolderFile, OpenedFile, View
 from kwire_cli.tui.segments import Segments

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 from pyarrow import PythonFile
 from pyarrow.fs import FSSpecHandler, LocalFileSystem, PyFileSystem
 
-from kwire_cli.stores import Stored, refuse_bytes
 from kwire_cli.stores.opening import BLOCK
+from kwire_cli.stores.paths import refuse_bytes
+from kwire_cli.stores.stored import Stored
 
 if TYPE_CHECKING:
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 _LOCAL = LocalFileSystem()
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.source.kafka.line_records import line_record_notes
-from kwire_cli.stores import location
+from kwire_cli.stores.paths import location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

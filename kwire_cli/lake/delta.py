@@ -43,13 +43,14 @@ from deltalake.transaction import AddAction
 from kwire_cli.errors import InputError
 from kwire_cli.lake.arrow_files import arrow_place
 from kwire_cli.lake.tables import INPUTS, is_table
-from kwire_cli.stores import Stored, in_order
+from kwire_cli.stores.paths import in_order
+from kwire_cli.stores.stored import Stored
 from kwire_cli.stores.writing import make_folder, move
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 DAY = "day"
 UNIT = "unit"

@@ -59,7 +59,7 @@ from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.source.packets.parts import PART_SIZE
 from kwire_cli.source.packets.points import APART, apart_notes
 from kwire_cli.source.tls.decryption import blocks_of
-from kwire_cli.stores import refuse_bytes, sizes
+from kwire_cli.stores.paths import refuse_bytes, sizes
 from kwire_cli.stores.writing import below, make_folder, remove, remove_empty, remove_tree
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from kwire_cli.lake.tasks import Tasks, Tell
     from kwire_cli.lake.windows import Plan, Window
     from kwire_cli.source.kafka.captured import Names
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 FEW_FILES = 4096
 """Below this number of files, they are listed in this process."""

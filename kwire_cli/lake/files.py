@@ -25,14 +25,14 @@ from kwire_cli.lake.arrow_files import arrow_place
 from kwire_cli.lake.delta import DAY, NO_DAY, RUN, UNIT, Statistics, Written, stored_schema
 from kwire_cli.lake.sql_text import quote_text
 from kwire_cli.lake.tables import POINT, day_column
-from kwire_cli.stores import in_parallel
 from kwire_cli.stores.opening import task_folder
+from kwire_cli.stores.paths import in_parallel
 from kwire_cli.stores.writing import make_folder, put, writing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 ROW_GROUP = 1 << 18
 """Maximum number of rows of a row group."""

@@ -17,7 +17,7 @@ from kwire_cli.stores.writing import writing
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 
 def put(hidden: Place, name: str, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> int:

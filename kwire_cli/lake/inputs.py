@@ -25,7 +25,8 @@ from kwire_cli.source.logs.files import segment_at
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.spec.kafka import VERSION
-from kwire_cli.stores import FileBytes, in_parallel, location, path_of
+from kwire_cli.stores.opening import FileBytes
+from kwire_cli.stores.paths import in_parallel, location, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

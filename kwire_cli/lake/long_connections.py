@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.carried import Carrier
     from kwire_cli.source.packets.descriptors import Paths
     from kwire_cli.source.packets.model import Origin
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 KEPT = -1
 """In place of the chain: the saved state of a connection, which precedes its segments."""

@@ -17,8 +17,8 @@ from kwire_cli.source.logs.files import logs_in
 from kwire_cli.source.logs.model import BATCH_KINDS, OFFSET_CHECKPOINTS, Kind as LogKind, file_name
 from kwire_cli.source.packets.files import NAME, captures_in
 from kwire_cli.spec.catalog import Catalog, catalog
-from kwire_cli.stores import absolute, in_parallel, is_text, location, path_of, refuse_bytes
 from kwire_cli.stores.opening import tree
+from kwire_cli.stores.paths import absolute, in_parallel, is_text, location, path_of, refuse_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from kwire_cli.lake.window_tasks import Job
     from kwire_cli.source.packets.descriptors import Described
     from kwire_cli.source.packets.points import Sketch
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 WINDOW = 16 << 30
 """Bytes of a window. Each owner opens the descriptors of all packs of a window."""

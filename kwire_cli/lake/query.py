@@ -19,8 +19,7 @@ from kwire_cli.lake.arrow_files import arrow_place
 from kwire_cli.lake.snapshot import snapshot
 from kwire_cli.lake.sql_text import quote_name, quote_text
 from kwire_cli.lake.tables import DAY, SHAPES, known_tables, needed_for, views, whole_schema
-from kwire_cli.stores import Stored
-from kwire_cli.stores.stored import reading
+from kwire_cli.stores.stored import Stored, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
     from kwire_cli.lake.snapshot import LakeTable
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 _PARQUET = "union_by_name = true, hive_partitioning = false, filename = true"
 _WITH_DAY = "* exclude (filename), try_cast(regexp_extract(filename, 'day=([^/]*)/[^/]*$', 1) as date) as day"

@@ -26,7 +26,7 @@ from kwire_cli.lake.segments import FAULTS_NAME
 from kwire_cli.lake.tables import SHAPES
 from kwire_cli.source.request_log.exchange import Exchange
 from kwire_cli.source.request_log.reading import LineFault, RequestLog
-from kwire_cli.stores import location
+from kwire_cli.stores.paths import location
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -34,7 +34,7 @@ from kwire_cli.records.reading import recognised_source
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import Segment, segment_at
 from kwire_cli.source.logs.splitting import split_file
-from kwire_cli.stores import location, path_of
+from kwire_cli.stores.paths import location, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

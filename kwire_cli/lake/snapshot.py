@@ -22,7 +22,7 @@ from kwire_cli.lake.tables import SHAPES
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 
 class LakeTable(NamedTuple):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.lake.window_tasks import Done, Job
     from kwire_cli.source.packets.points import Sketch
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
     Look = Callable[[pa.Table], Iterable[pa.RecordBatch]]
     Tell = Callable[[str, int, int, str], None]

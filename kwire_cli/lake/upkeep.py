@@ -27,7 +27,7 @@ from kwire_cli.stores.writing import make_folder, writing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
     Keep = Callable[[pa.Table], pa.Array | None]
     """Returns a mask of the remaining rows, or None if all rows remain."""

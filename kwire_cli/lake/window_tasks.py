@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.model import Origin
     from kwire_cli.source.packets.parts import PartReader
     from kwire_cli.source.packets.pcap import Secrets
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 MOST_OWNERS = 2000
 """Tasks of a window that own connections: each of them fetches from each task that describes packets."""

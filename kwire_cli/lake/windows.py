@@ -29,7 +29,7 @@ from kwire_cli.source.packets.descriptors import Scheduled, over_chain
 from kwire_cli.source.packets.model import NO_TIME, FileRow, Origin
 from kwire_cli.source.packets.parts import PART_SIZE, Part, outline
 from kwire_cli.source.packets.points import OVERLAP, Timed, points_of_group
-from kwire_cli.stores import location
+from kwire_cli.stores.paths import location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.files import Naming
     from kwire_cli.source.packets.pcap import Secrets
     from kwire_cli.source.packets.points import Point, Sketch
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
     Ints = npt.NDArray[np.int64]
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.layouts import Layout
     from kwire_cli.records.payload_model import Payload
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.stores import FileBytes
+    from kwire_cli.stores.opening import FileBytes
 
 
 # The parts of a record set: records, and the bytes outside any batch; the context that reading needs.

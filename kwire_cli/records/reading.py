@@ -22,8 +22,7 @@ from kwire_cli.records.kafka_topics import MESSAGES, OWN_TOPICS, decode_control,
 from kwire_cli.records.layouts import FRAME, MAGIC_AT, OVERHEAD, SIZE_AT, layouts_of
 from kwire_cli.spec.catalog import catalog as bundled
 from kwire_cli.spec.kafka import CLUSTER_METADATA
-from kwire_cli.stores import FileBytes
-from kwire_cli.stores.opening import BLOCK
+from kwire_cli.stores.opening import BLOCK, FileBytes
 from kwire_cli.structs.records import v0
 from kwire_cli.structs.records.parts import COMPRESSION, LEGACY_COMPRESSION
 

@@ -23,8 +23,8 @@ from kwire_cli.source.packets.files import captures_in
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.source.packets.points import Point, Timed, apart_notes, points_of
 from kwire_cli.source.reading import Caller, Opened, Reading
-from kwire_cli.stores import exists, is_file, is_folder, path_of, sizes
 from kwire_cli.stores.opening import tree
+from kwire_cli.stores.paths import exists, is_file, is_folder, path_of, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

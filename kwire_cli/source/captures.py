@@ -22,7 +22,7 @@ from kwire_cli.source.packets.model import ALONE, NO_TIME, FileRow, Origin, Pack
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.packets.tcp import Limits, Streams
 from kwire_cli.source.tls.decryption import Decryption
-from kwire_cli.stores import location, path_of, sizes
+from kwire_cli.stores.paths import location, path_of, sizes
 
 if TYPE_CHECKING:
     import os

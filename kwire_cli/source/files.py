@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
-from kwire_cli.stores import Stored, location, path_of
+from kwire_cli.stores.paths import location, path_of
+from kwire_cli.stores.stored import Stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 
 def named(path: str) -> list[str]:

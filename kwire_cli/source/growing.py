@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.files import GZIP, PIECE, ZSTD, source_name
-from kwire_cli.stores import path_of
+from kwire_cli.stores.paths import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

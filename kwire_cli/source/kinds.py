@@ -31,13 +31,14 @@ from kwire_cli.source.text.reading import (
     recognised_binary,
 )
 from kwire_cli.spec.catalog import catalog as bundled
-from kwire_cli.stores import FileBytes, path_of, refuse_bytes
+from kwire_cli.stores.opening import FileBytes
+from kwire_cli.stores.paths import path_of, refuse_bytes
 from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.records import v0
 
 if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 
 MAGIC = 16

@@ -13,7 +13,8 @@ from kwire_cli.source.logs.contents import READABLE
 from kwire_cli.source.logs.files import files_in, nothing_in, partition_of, topic_at
 from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind as LogKind, file_name
 from kwire_cli.source.reading import Opened
-from kwire_cli.stores import FileBytes, location, refuse_unreadable
+from kwire_cli.stores.opening import FileBytes
+from kwire_cli.stores.paths import location, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Batch, Source
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.reading import Caller, Reading
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 EACH = 64
 """Batches between reports of progress to the caller."""

@@ -40,7 +40,7 @@ from kwire_cli.source.kinds import (
 )
 from kwire_cli.source.reading import Caller, Opened, Reading
 from kwire_cli.source.text.reading import frames_in, recognised_binary
-from kwire_cli.stores import exists, is_folder, path_of, refuse_unreadable
+from kwire_cli.stores.paths import exists, is_folder, path_of, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.source.request_log.exchange import Exchange
     from kwire_cli.source.request_log.reading import LineFault
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 Subject: TypeAlias = "Captured | Frame | Decoded | Batch | Gap | LogFile | Exchange | LineFault"
 """The subjects of opened inputs: a line of a capture, a frame, a body, a batch or the gap between two, a file of a log

@@ -14,7 +14,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints
 from kwire_cli.source.files import Naming
 from kwire_cli.source.kinds import Kind, Recognised
-from kwire_cli.stores import BYTES, location
+from kwire_cli.stores.paths import BYTES, location
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kwire_cli.errors import InputError
 from kwire_cli.source.reading import Opened
 from kwire_cli.source.request_log.reading import LineFault, RequestLog
-from kwire_cli.stores import is_file, sizes
+from kwire_cli.stores.paths import is_file, sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

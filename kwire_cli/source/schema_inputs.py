@@ -20,7 +20,7 @@ from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
-from kwire_cli.stores import exists, path_of
+from kwire_cli.stores.paths import exists, path_of
 
 __all__ = ["schemas_at", "serdes", "serdes_from"]
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kwire_cli.lake.tasks import Look
     from kwire_cli.lake.window_tasks import Job
     from kwire_cli.source.packets.points import Sketch
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
     Merge = Callable[[Any, Any], None]
     """Adds a later result to the result of a task."""

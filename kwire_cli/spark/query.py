@@ -14,7 +14,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from kwire_cli.lake.query import as_answer, dataset_of
 from kwire_cli.lake.snapshot import LakeTable, snapshot
 from kwire_cli.lake.tables import DAY, SHAPES, known_tables, needed_for, views, whole_schema
-from kwire_cli.stores import Stored, path_of
+from kwire_cli.stores.paths import path_of
+from kwire_cli.stores.stored import Stored
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator

@@ -10,7 +10,7 @@ from textual.screen import Screen
 from textual.widgets import DataTable, Footer, Static
 
 from kwire_cli.errors import KwireError, counted
-from kwire_cli.stores import location
+from kwire_cli.stores.paths import location
 from kwire_cli.tui.browser import Browser
 from kwire_cli.tui.panes import styled
 from kwire_cli.view.lines import escaped

@@ -20,7 +20,7 @@ from textual.worker import get_current_worker
 
 from kwire_cli.errors import KwireError, counted
 from kwire_cli.source.reading import Follow
-from kwire_cli.stores import location
+from kwire_cli.stores.paths import location
 from kwire_cli.tui.answers import AnswerView
 from kwire_cli.tui.detail_panes import BytesPane, FieldsPane
 from kwire_cli.tui.keys import KEYS, Prompt

@@ -6,7 +6,7 @@ from kit.commands import kwire
 from kit.lakes import serving
 
 from kwire_cli.errors import InputError, without_credentials
-from kwire_cli.stores import location
+from kwire_cli.stores.paths import location
 
 SECRET = "endpoint_override"
 COMMANDS = [

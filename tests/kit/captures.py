@@ -27,7 +27,7 @@ from kwire_cli.source.packets.pcap import Secrets
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR
 from kwire_cli.source.packets.tcp import Streams
 from kwire_cli.source.tls.decryption import Decryption
-from kwire_cli.stores import path_of
+from kwire_cli.stores.paths import path_of
 from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, FIN, SYN, TLS_KEY_LOG
 
 # Samples that differ in what they hold: what is true of them is true of the others, which show other incidents in the

@@ -32,7 +32,7 @@ def run(inputs, into, tables=None, *, reading=None, **settings):
     from kwire_cli.lake import chosen
     from kwire_cli.lake.export import export
     from kwire_cli.lake.model import Reading, Wanted
-    from kwire_cli.stores import path_of
+    from kwire_cli.stores.paths import path_of
 
     wanted = Wanted(chosen(tables), reading or Reading())
     return export([*map(str, inputs)], path_of(into), wanted, **settings)
@@ -52,7 +52,7 @@ def content(lake, without=""):
     """
     from kwire_cli.lake.query import Lake
     from kwire_cli.lake.snapshot import snapshot
-    from kwire_cli.stores import path_of
+    from kwire_cli.stores.paths import path_of
 
     names = sorted({*snapshot(path_of(lake)).tables} - {"carried"})
     queries = {name: f"select * exclude (run) from {name}" for name in names} | {

@@ -13,7 +13,7 @@ from kit.captures import SAMPLES
 from kit.commands import kwire
 
 from kwire_cli.spark.session import BRIEF
-from kwire_cli.stores import path_of
+from kwire_cli.stores.paths import path_of
 from kwire_cli.stores.writing import below
 
 pytestmark = pytest.mark.spark

@@ -15,7 +15,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.lake import chosen, files
 from kwire_cli.lake.model import Reading, Wanted
 from kwire_cli.lake.query import Lake
-from kwire_cli.stores import path_of
+from kwire_cli.stores.paths import path_of
 
 CAPTURES = ROOT / "samples" / "captures"
 SEGMENTS = ROOT / "samples" / "segments"

@@ -19,7 +19,7 @@ from kwire_cli.lake.logs import log_rows
 from kwire_cli.lake.model import Reading, Wanted
 from kwire_cli.lake.query import Lake
 from kwire_cli.lake.snapshot import snapshot
-from kwire_cli.stores import location
+from kwire_cli.stores.paths import location
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
 pytestmark = pytest.mark.spark

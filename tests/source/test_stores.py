@@ -15,8 +15,9 @@ from kwire_cli.source.logs.splitting import split_file
 from kwire_cli.source.packets import parts
 from kwire_cli.source.packets.files import captures_in
 from kwire_cli.source.packets.parts import Part, PartReader, outline
-from kwire_cli.stores import opening, path_of
+from kwire_cli.stores import opening
 from kwire_cli.stores.opening import tree
+from kwire_cli.stores.paths import path_of
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
 CAPTURES = sorted((SAMPLES / "captures").iterdir())

@@ -9,7 +9,9 @@ from fsspec.implementations.memory import MemoryFileSystem
 from kit.lakes import record_requests
 
 import kwire_cli as kwire
-from kwire_cli.stores import FileBytes, opening, path_of, stored
+from kwire_cli.stores import opening, stored
+from kwire_cli.stores.opening import FileBytes
+from kwire_cli.stores.paths import path_of
 
 DATA = random.Random(7).randbytes(100_000)
 URL = "memory://kwire-bytes/file"

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from kwire_cli.source.files import named
-from kwire_cli.stores import absolute, in_parallel, is_url, path_of
+from kwire_cli.stores.paths import absolute, in_parallel, is_url, path_of
 
 
 def test_files_of_this_machine(tmp_path):

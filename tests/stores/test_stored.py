@@ -9,9 +9,9 @@ from kit.lakes import serving
 
 import kwire_cli as kwire
 from kwire_cli.source.files import named
-from kwire_cli.stores import FileBytes, Stored, in_order, path_of, sizes
-from kwire_cli.stores.opening import tree
-from kwire_cli.stores.stored import _s3_options
+from kwire_cli.stores.opening import FileBytes, tree
+from kwire_cli.stores.paths import in_order, path_of, sizes
+from kwire_cli.stores.stored import Stored, _s3_options
 
 TREE = (
     "logs/t-0/00000000000000000000.log",

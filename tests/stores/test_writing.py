@@ -5,7 +5,7 @@ from kit.commands import slow
 from kit.lakes import serving
 
 from kwire_cli.errors import InputError
-from kwire_cli.stores import path_of
+from kwire_cli.stores.paths import path_of
 from kwire_cli.stores.writing import below, make_folder, move, put, remove, remove_empty, remove_tree, write
 
 

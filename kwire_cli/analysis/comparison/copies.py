@@ -15,7 +15,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import nothing_in, topic_at, walk
 from kwire_cli.source.logs.model import Kind
-from kwire_cli.stores import location, path_of
+from kwire_cli.stores.paths import location, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.comparison.partitions import Comparison, Copy, Difference
     from kwire_cli.answer import Block, Row
     from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 MOST_SHOWN = 10
 """Maximum number of differences that are displayed."""

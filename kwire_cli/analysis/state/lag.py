@@ -19,7 +19,7 @@ from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import partition
 from kwire_cli.source.logs.model import Kind, folder_name
 from kwire_cli.spec.kafka import CONSUMER_OFFSETS
-from kwire_cli.stores import FileBytes
+from kwire_cli.stores.opening import FileBytes
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Source
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.source.logs.files import Partition
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
     Row = dict[str, Any]
     Named = tuple[str, int]

@@ -17,14 +17,14 @@ from kwire_cli.errors import InputError, counted
 from kwire_cli.records.formats import AUTO
 from kwire_cli.source.logs.files import nothing_in, walk
 from kwire_cli.source.reading import Caller
-from kwire_cli.stores import absolute, location, path_of
+from kwire_cli.stores.paths import absolute, location, path_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.answer import Row
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 __all__ = ["Fault", "parts_of", "verification", "verify", "verify_each", "verify_part"]
 

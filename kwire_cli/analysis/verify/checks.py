@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.logs.contents import LeaderEpoch
     from kwire_cli.source.logs.indexes import ProducerEntry
     from kwire_cli.source.logs.model import Contents
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 
 class Fault(NamedTuple):

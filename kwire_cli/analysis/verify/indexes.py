@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.producers import Marker, PartitionTransaction
     from kwire_cli.source.logs.indexes import AbortedTransaction, OffsetEntry, TimeEntry
     from kwire_cli.source.logs.model import Contents
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 INDEXES = (Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX)
 _MOST_OFFSETS = 1 << 31

@@ -23,7 +23,7 @@ from kwire_cli.source.logs.files import File, Partition, partition
 from kwire_cli.source.logs.model import BATCH_KINDS, FileName, Kind, file_name
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS
-from kwire_cli.stores import path_of
+from kwire_cli.stores.paths import path_of
 
 if TYPE_CHECKING:
     import os
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.gaps import Gap
     from kwire_cli.source.logs.model import Contents
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 
 def verify_part(

@@ -50,7 +50,7 @@ from kwire_cli.source.packets.model import FileRow, Origin
 from kwire_cli.source.packets.parts import outline
 from kwire_cli.source.tls.decryption import Decryption
 from kwire_cli.source.tls.stream import PROTOCOL
-from kwire_cli.stores import location
+from kwire_cli.stores.paths import location
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,7 +24,7 @@ from kwire_cli.records.layouts import LAYOUTS, layouts_of
 from kwire_cli.records.legacy import inner_messages
 from kwire_cli.records.reading import Reader
 from kwire_cli.records.v2 import area_of, chunks
-from kwire_cli.stores import FileBytes
+from kwire_cli.stores.opening import FileBytes
 from kwire_cli.structs.records import kip98, v2
 from kwire_cli.structs.records.parts import COMPRESSION
 

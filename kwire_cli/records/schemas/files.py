@@ -13,11 +13,11 @@ from kwire_cli.errors import InputError
 from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, Schema
 from kwire_cli.records.schemas.plain import document_of
 from kwire_cli.records.schemas.registry import of_answers
-from kwire_cli.stores import location
 from kwire_cli.stores.opening import tree
+from kwire_cli.stores.paths import location
 
 if TYPE_CHECKING:
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 SUFFIXES = (".avsc", ".proto", ".json", ".jsonl", ".jsonschema", ".desc", ".pb", ".protoset")
 LARGEST = 64 << 20

@@ -34,7 +34,7 @@ from kwire_cli.source.logs.model import (
     joined,
 )
 from kwire_cli.spec.catalog import catalog
-from kwire_cli.stores import path_of
+from kwire_cli.stores.paths import path_of
 from kwire_cli.structs.logs import CHECKPOINT_VERSION, LEADER_EPOCH_ROW, OFFSET_ROW, QUORUM_STATE_VERSION_KEY
 from kwire_cli.structs.numbers import RANGES
 

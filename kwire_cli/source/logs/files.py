@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 from kwire_cli.errors import InputError
 from kwire_cli.source.logs.model import BATCH_KINDS, SEGMENT_KINDS, FileName, FolderName, Kind, file_name, folder_name
 from kwire_cli.spec.kafka import CLUSTER_METADATA
-from kwire_cli.stores import path_of
 from kwire_cli.stores.opening import in_order_of_paths, tree
+from kwire_cli.stores.paths import path_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Container, Iterable, Iterator
 
-    from kwire_cli.stores import Place
     from kwire_cli.stores.opening import Tree
+    from kwire_cli.stores.paths import Place
 
 
 _RANK = {kind: rank for rank, kind in enumerate(SEGMENT_KINDS)}

@@ -21,14 +21,15 @@ from kwire_cli.records.layouts import MAGIC_AT, OVERHEAD, SIZE_AT
 from kwire_cli.records.reading import Reader, source_of
 from kwire_cli.source.logs.indexes import OffsetEntry, offset_index
 from kwire_cli.source.logs.model import Kind, file_name
-from kwire_cli.stores import FileBytes, path_of
+from kwire_cli.stores.opening import FileBytes
+from kwire_cli.stores.paths import path_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
     from kwire_cli.records.batch import Source
-    from kwire_cli.stores import Place
+    from kwire_cli.stores.paths import Place
 
 
 SPLIT_SIZE = 128 << 20

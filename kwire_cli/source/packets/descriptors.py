@@ -25,7 +25,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.packets.model import NO_TIME, Notice, Segment, turned
 from kwire_cli.source.packets.segment_columns import DESCRIPTOR, payloads as payloads_of, segment_columns
 from kwire_cli.source.packets.segments import Segments
-from kwire_cli.stores import FileBytes
+from kwire_cli.stores.opening import FileBytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

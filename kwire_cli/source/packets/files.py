@@ -15,7 +15,7 @@ from kwire_cli.source.files import Pieces, unpacked_start
 from kwire_cli.source.logs.model import file_name
 from kwire_cli.source.packets.model import Notice, Packet
 from kwire_cli.source.packets.pcap import PcapngReader, PcapReader, Secrets, pcap_order
-from kwire_cli.stores import in_parallel
+from kwire_cli.stores.paths import in_parallel
 from kwire_cli.structs.network import SECTION_BLOCK
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.source.growing import GrowingPieces
-    from kwire_cli.stores import Place
     from kwire_cli.stores.opening import Tree
+    from kwire_cli.stores.paths import Place
 
 
 MAGIC_SIZE = 4

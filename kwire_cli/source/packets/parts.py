@@ -18,7 +18,7 @@ from kwire_cli.source.packets.files import MAGIC_SIZE, format_of
 from kwire_cli.source.packets.model import NO_TIME, Notice
 from kwire_cli.source.packets.packet_columns import PacketColumns, PcapColumns, PcapngColumns
 from kwire_cli.source.packets.pcap import HEADER_SIZE, MAX_BLOCK
-from kwire_cli.stores import FileBytes
+from kwire_cli.stores.opening import FileBytes
 
 if TYPE_CHECKING:
     import os

@@ -23,7 +23,7 @@ from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.model import MASK, NO_TIME
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.packets.tcp_direction import FAR, UNKNOWN, signed
-from kwire_cli.stores import in_parallel, location, path_of
+from kwire_cli.stores.paths import in_parallel, location, path_of
 from kwire_cli.structs.network import RST, SYN
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.files import GZIP, MAGIC_SIZE, ZSTD, Pieces
 from kwire_cli.source.request_log.exchange import Exchange, OddExchangeError, Reader
 from kwire_cli.source.request_log.lines import LONGEST, lines_of, logged_in
-from kwire_cli.stores import FileBytes
+from kwire_cli.stores.opening import FileBytes
 
 if TYPE_CHECKING:
     import os

@@ -18,7 +18,7 @@ from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.files import Report, jar_texts, read_text
 from kwire_cli.spec.jsontext import Place, parse
 from kwire_cli.spec.overlay import read_text_leniently, read_value_leniently
-from kwire_cli.stores import exists
+from kwire_cli.stores.paths import exists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

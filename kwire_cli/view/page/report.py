@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.ladder import answer_text, request_text
 from kwire_cli.errors import counted, without_credentials
-from kwire_cli.stores import location
+from kwire_cli.stores.paths import location
 from kwire_cli.view.bounded_outline import of_line
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.page.answers import document_of
