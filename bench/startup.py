@@ -47,8 +47,8 @@ def block(runs: int) -> None:
             + (f"{row.seconds * 1e3:>8.0f} ms {row.seconds / base:>9.2f}x" if row.seconds else f"not here ({row.why})")
         )
     print("\n  ratios")
-    print_verdict(f"{DECODE} / {LIBRARIES}, medians", ratio(rows, WHERE, DECODE, LIBRARIES), at_most=2.1)
-    print_verdict(f"{DECODE} / {LIBRARIES}, best turns", ratio_at_best(rows, WHERE, DECODE, LIBRARIES), at_most=2.1)
+    print_verdict(f"{DECODE} / {LIBRARIES}, medians", ratio(rows, WHERE, DECODE, LIBRARIES), at_most=1.7)
+    print_verdict(f"{DECODE} / {LIBRARIES}, best turns", ratio_at_best(rows, WHERE, DECODE, LIBRARIES), at_most=1.7)
 
 
 def kwire() -> str | None:

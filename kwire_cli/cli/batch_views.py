@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kwire_cli.cli.options import HEX_ROWS
 from kwire_cli.cli.streamed_table import StreamedTable
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.sorting import Order
-    from kwire_cli.cli.view_inputs import Shown
+    from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.redaction import Redaction
-    from kwire_cli.records.batch import Hide, Source
+    from kwire_cli.records.batch import Batch, Hide, Record, Source
     from kwire_cli.records.reading import Reader
     from kwire_cli.source.log_inputs import LogFile
     from kwire_cli.source.logs.model import Contents
@@ -43,6 +43,23 @@ def _import_logs() -> Any:
     from kwire_cli.view import logs
 
     return logs
+
+
+class Shown(NamedTuple):
+    """An item to show.
+
+    `records` are its selected records with their numbers, or None if the view itself reads all records. Anomalies of
+    records are added to `notes` while they are read.
+    """
+
+    item: Batch | Gap
+    records: list[tuple[int, Record]] | None
+    notes: list[Anomaly]
+
+    @property
+    def batch(self) -> Batch | None:
+        """The batch. A gap may contain a damaged batch."""
+        return self.item.batch if isinstance(self.item, Gap) else self.item
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

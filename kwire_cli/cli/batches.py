@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from kwire_cli.cli.batch_views import Shown
 from kwire_cli.cli.sorting import Ordering, unknown_column
-from kwire_cli.cli.view_inputs import Shown
 from kwire_cli.filter.rows import BatchRow, record_rows
 from kwire_cli.records.batch import PADDING, deep_faults, has_payloads
 from kwire_cli.records.gaps import Gap

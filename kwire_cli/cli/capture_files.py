@@ -13,7 +13,7 @@ from kwire_cli.source.packets.writing import copy_packets
 
 if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.cli.view_inputs import MessageSettings
+    from kwire_cli.cli.message_views import MessageSettings
     from kwire_cli.source.kafka.captured import Captured
 
 

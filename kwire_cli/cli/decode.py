@@ -15,7 +15,6 @@ import click
 
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_columns, complete_file, complete_filter
-from kwire_cli.cli.emit import emit, refuse_terminal
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import (
     BATCHES,
@@ -30,7 +29,7 @@ from kwire_cli.cli.inputs import (
     refuse_unfit,
     shows_secrets,
 )
-from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS
+from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS, MessageSettings
 from kwire_cli.cli.options import (
     Captures,
     Checks,
@@ -39,12 +38,12 @@ from kwire_cli.cli.options import (
     Messages,
     Secrets,
     Tables,
+    refuse_terminal,
     topic_option,
 )
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.sorting import Ordering
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
-from kwire_cli.cli.view_inputs import MessageSettings
 from kwire_cli.errors import DecodeError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.message.frames import Frame
@@ -304,6 +303,8 @@ class _Run:
 
         several = len(self.logs) > 1
         logs = ((opened.label if several else None, opened.subjects()) for opened in self.logs)
+        from kwire_cli.cli.emit import emit  # start-up counts
+
         emit(self.environment, logged_requests(logs), self.options)
 
     def _add_selection(self, *, empty: bool) -> None:

@@ -17,7 +17,7 @@ from kwire_cli.cli.batch_views import VIEWS, BatchSettings
 from kwire_cli.cli.batches import BatchRun
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
-from kwire_cli.cli.emit import emit, refuse_terminal
+from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
 from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, reading_of
 from kwire_cli.cli.on_spark import OnSpark, in_tasks
@@ -29,6 +29,7 @@ from kwire_cli.cli.options import (
     RecordSets,
     Secrets,
     Tables,
+    refuse_terminal,
 )
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes

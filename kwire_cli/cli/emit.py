@@ -15,7 +15,7 @@ import click
 
 from kwire_cli.answer import Answer, Block, Row, Table
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.options import Tables
+from kwire_cli.cli.options import Tables, refuse_terminal
 from kwire_cli.cli.sorting import MEASURES, Order, Ordering, unknown_column
 from kwire_cli.errors import without_credentials
 from kwire_cli.stores.paths import exists, location
@@ -122,21 +122,7 @@ def refuse_place(environment: Environment, options: Report) -> None:
     refuse_terminal(environment, options.format_for(environment))
 
 
-def refuse_terminal(environment: Environment, chosen: str) -> None:
-    """Raise UsageError if results in a format for files would go to a terminal."""
-    if environment.to_terminal and (reason := _FILE_FORMATS.get(chosen)):
-        raise click.UsageError(reason)
-
-
 _DISPLAY_FORMATS = frozenset({"table", "text", "html", "markdown", "svg"})
-_FILE_FORMATS = {
-    "html": "HTML is for a browser: write it to a file with -o report.html",
-    "arrow": "Arrow is for programs: write it to a file with -o report.arrow",
-    "parquet": "Parquet is for programs: write it to a file with -o report.parquet",
-    "svg": "SVG is a picture: write it to a file with -o chart.svg",
-    "pcap": "a capture is for Wireshark: write it to a file with -o frames.pcap",
-    "pcapng": "a capture is for Wireshark: write it to a file with -o frames.pcapng",
-}
 
 
 def _write_table(environment: Environment, answer: Answer, options: Report) -> None:

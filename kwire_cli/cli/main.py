@@ -381,6 +381,7 @@ def main() -> None:
         sys.meta_path.insert(0, _ImportBlocker())  # PySpark needs pandas
     gc.freeze()  # imported modules are never released, so the garbage collector need not examine them
     gc.set_threshold(GC_THRESHOLD)
+    gc.enable()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # otherwise numpy starts threads for matrices
     code = run()
     gc.freeze()  # otherwise Python examines all objects once more before it exits

@@ -6,6 +6,7 @@ each format and passes it the messages of all inputs, one by one, so that a capt
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,9 +22,31 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.capture_inputs import Pair
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.cli.view_inputs import MessageSettings
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.spec.catalog import Catalog
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class MessageSettings:
+    """Settings for showing messages.
+
+    Attributes:
+        records: The form of records in JSON.
+        fields: The columns of a table. Empty for the default columns.
+        labelled: Lines of captures contain their file.
+        wide: Tables have all columns, even if they are wider than the terminal.
+
+    """
+
+    catalog: Catalog
+    show_secrets: bool = False
+    records: str = "decoded"
+    lossless: bool = False
+    full: bool = False
+    fields: tuple[str, ...] = ()
+    labelled: bool = False
+    wide: bool = False
 
 
 class View:

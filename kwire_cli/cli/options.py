@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from kwire_cli.answer import MOST_ROWS
 from kwire_cli.cli.completers import (
     complete_api,
     complete_file,
@@ -47,9 +46,24 @@ SUFFIXES = {"md": "markdown"}
 """Suffixes of files that are not the name of their format."""
 TEXT_SUFFIXES = ("", ".txt")
 """Suffixes of files that are written in the format of a terminal."""
+_FILE_FORMATS = {
+    "html": "HTML is for a browser: write it to a file with -o report.html",
+    "arrow": "Arrow is for programs: write it to a file with -o report.arrow",
+    "parquet": "Parquet is for programs: write it to a file with -o report.parquet",
+    "svg": "SVG is a picture: write it to a file with -o chart.svg",
+    "pcap": "a capture is for Wireshark: write it to a file with -o frames.pcap",
+    "pcapng": "a capture is for Wireshark: write it to a file with -o frames.pcapng",
+}
+"""Formats of files, with the reason why a terminal does not get them."""
 HEX_ROWS = 4
 """Rows of bytes of one field that the hex view shows without --full."""
 PORT = click.IntRange(1, 65535)
+
+
+def refuse_terminal(environment: Environment, chosen: str) -> None:
+    """Raise UsageError if results in a format for files would go to a terminal."""
+    if environment.to_terminal and (reason := _FILE_FORMATS.get(chosen)):
+        raise click.UsageError(reason)
 
 
 def message_option(text: str) -> Any:
@@ -431,7 +445,7 @@ class Tables(Report):
         "--top",
         type=click.IntRange(min=0),
         metavar="N",
-        help=f"Show only the first N rows.  [default: all; {MOST_ROWS} in reports for people]",
+        help="Show only the first N rows.  [default: all; fewer in reports for people]",
     )
     table: str | None = option(
         "--table",

@@ -14,10 +14,9 @@ import click
 from kwire_cli.analysis.report import Report
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.emit import refuse_terminal
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.inputs import FITS, reading_of
-from kwire_cli.cli.options import Choosing, Output, Secrets
+from kwire_cli.cli.options import Choosing, Output, Secrets, refuse_terminal
 from kwire_cli.cli.questions import Inputs, ask, typed_inputs
 from kwire_cli.cli.typed_options import takes
 from kwire_cli.message.redaction import Redaction
