@@ -7,7 +7,6 @@ others.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar
 
@@ -52,7 +51,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(Report):
     """Options of `kwire breaking`."""
 

@@ -6,7 +6,7 @@ a client in both, the larger numbers count.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -44,7 +44,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(Tables, Captures, Definitions):
     """Options of `kwire clients`."""
 
@@ -62,7 +61,8 @@ class Options(Tables, Captures, Definitions):
         help="Name the brokers' release today.  [default: by ApiVersions]",
     )
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise UsageError for options that do not go together."""
         if self.upgrade_from and not self.upgrade_to:
             raise click.UsageError("--from goes with --to")
 

@@ -8,7 +8,6 @@ encodings and tags instead, and `--histogram` counts the values of a field.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
@@ -52,7 +51,6 @@ _FITS = FITS | {
 }
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(MessageForms, RecordOptions, AdviceOptions, ProposalOptions, Tables):
     """Options of `kwire compare`."""
 

@@ -6,7 +6,6 @@ Guessed messages are skipped, because wrong values would spoil the answers.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,6 @@ ADVICE_OPTIONS = ("write_overlay",)
 _TAKES = READABLE - {Kind.LOG_FILE, Kind.REQUEST_LOG}
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AdviceOptions(Captures, Choosing, Messages, RecordSets, Definitions):
     """Options for advice on the inputs of a command, and for histograms of their fields."""
 

@@ -6,7 +6,6 @@ are generated. A size of a message can be a range, and the message is then gener
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import click
@@ -47,7 +46,6 @@ def _settings(ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
     return settings or None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Generated(Printing):
     """Options for generated values: --make."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
@@ -85,7 +84,6 @@ def _complete_form(ctx: click.Context, parameter: click.Parameter, incomplete: s
     return [*complete_overlay(ctx, parameter, incomplete), *names]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class MessageForms(Captures, Choosing, Messages, Generated, Definitions):
     """Options for the compared messages and their forms."""
 

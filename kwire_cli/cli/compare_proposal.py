@@ -7,7 +7,6 @@ fields, which captured messages lack.
 from __future__ import annotations
 
 import string
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.costs.proposal_answer import ProposalPrices
@@ -38,7 +37,6 @@ PROPOSAL_OPTIONS = ("proposals", "assumed")
 _TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES})
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ProposalOptions(Captures, Choosing, Messages, Definitions):
     """Options for the price of a proposal on the inputs of a command."""
 

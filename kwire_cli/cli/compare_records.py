@@ -6,7 +6,6 @@ Batches come from segments, messages, captures or JSON, or they are generated. `
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -57,7 +56,6 @@ RECORD_OPTIONS = ("batch", "record_forms", "codec", "headers_as", "register", "r
 """Fields of RecordOptions that only records support."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RecordOptions(Captures, Choosing, Messages, RecordSets, HeaderKeys, Generated, Definitions):
     """Options for the compared records and their forms."""
 

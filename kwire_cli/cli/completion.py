@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -28,7 +27,6 @@ SETUP = {
 """How to set up completion, by shell."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(Printing):
     """Options of `kwire completion`."""
 

@@ -8,7 +8,7 @@ them first. Modules that not every run needs are imported late: start-up counts.
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -101,7 +101,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Checks, Tables, Captures, FrameChoosing, Messages, Headers, Payloads, Secrets):
     """Options of `kwire decode`."""
 
@@ -143,7 +142,8 @@ class Options(Checks, Tables, Captures, FrameChoosing, Messages, Headers, Payloa
         help="Keep what JSON cannot carry, so that encode restores the same bytes.",
     )
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise UsageError for options that do not go together."""
         if self.lossless and self.records not in {None, "base64"}:
             raise click.UsageError(f"--lossless keeps every byte: omit --records {self.records}")
         if self.redact and self.records_form == "base64":

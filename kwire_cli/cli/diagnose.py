@@ -6,7 +6,7 @@ A `Diagnosis` runs all rules over the facts of the inputs. --rules adds SQL rule
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -35,7 +35,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Severe(Printing):
     """Options for selecting findings by severity: --severity."""
 
@@ -50,7 +49,6 @@ class Severe(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(Severe, Asking, OnSpark):
     """Options of `kwire diagnose`."""
 

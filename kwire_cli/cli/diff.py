@@ -8,7 +8,6 @@ analysis, which returns an `Answer`. With --traffic, differences of definitions 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
@@ -186,7 +185,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(DiffedMessages, Tables):
     """Options of `kwire diff`."""
 

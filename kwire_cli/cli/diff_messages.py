@@ -49,7 +49,6 @@ _TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
 _FITS = {name: fit for name, fit in FITS.items() if name != "frames"}
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class DiffedMessages(Frames, Capture, Payloads, Secrets):
     """Options for the two messages, and for the parts to compare."""
 

@@ -6,7 +6,6 @@ Both come from the metadata of installed packages. No library is imported, so a 
 from __future__ import annotations
 
 import platform
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, version
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
@@ -59,7 +58,6 @@ class Requires(NamedTuple):
 COLUMNS = (*map(Column, Requires._fields[:-1]), Column("purpose", title="needed by", keep=1))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Report):
     """Options of `kwire doctor`."""
 

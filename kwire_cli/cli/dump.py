@@ -7,7 +7,6 @@ results are an `Answer`. They are imported only when they run, because most runs
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -78,7 +77,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Checks, RecordSets, HeaderKeys, Tables, OnSpark, Secrets, Payloads, Decompression):
     """Options of `kwire dump`."""
 

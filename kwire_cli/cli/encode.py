@@ -7,7 +7,6 @@ of an input become one record set. A bare body is first completed to the documen
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +50,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Output, Definitions):
     """Options of `kwire encode`."""
 

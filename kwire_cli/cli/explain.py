@@ -7,7 +7,6 @@ neither input nor a topic is an error with suggestions.
 from __future__ import annotations
 
 import string
-from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +72,6 @@ def complete_words(ctx: click.Context, parameter: click.Parameter, incomplete: s
     return [*complete_file(ctx, parameter, incomplete), *names]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Output, Explained):
     """Options of `kwire explain`."""
 
@@ -169,7 +167,7 @@ def command(environment: Environment, options: Options) -> int:
 
 
 def _unfit_fields() -> Iterator[str]:
-    return (entry.name for entry in fields(Options) if entry.name not in OF_TOPICS)
+    return (name for name in Options.FIELDS if name not in OF_TOPICS)
 
 
 def _topic_in(words: tuple[str, ...], *, is_terminal: bool) -> tuple[str, tuple[str, ...]]:

@@ -51,7 +51,6 @@ _FITS = FITS | {"filter": LISTED}
 _TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES, Kind.FRAMES, Kind.BODY})
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Explained(Payloads, Messages, Headers, Capture, RecordSets, HeaderKeys, Secrets):
     """Options for the messages and record batches to explain."""
 
@@ -72,7 +71,8 @@ class Explained(Payloads, Messages, Headers, Capture, RecordSets, HeaderKeys, Se
         help="Explain only the field that holds this byte.",
     )
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise UsageError for options that do not go together."""
         if self.filter and any(place(text)[1] is not None for text in self.source):
             raise click.UsageError("--filter does not go with INPUT@N, which names a frame or batch")
 

@@ -7,7 +7,6 @@ export is repeated until Ctrl-C. Each run reads only new data, because the lake 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -40,7 +39,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(Report, OnSpark, Captures, Decompression, Secrets, Payloads):
     """Options of `kwire export`."""
 
@@ -82,7 +80,8 @@ class Options(Report, OnSpark, Captures, Decompression, Secrets, Payloads):
         help="Read large inputs with N processes.  [default: one for each core]",
     )
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise UsageError for options that do not go together."""
         if not self.paths:
             raise click.UsageError("give files, folders or globs")
         if not self.output:
@@ -90,7 +89,7 @@ class Options(Report, OnSpark, Captures, Decompression, Secrets, Payloads):
         if self.every is not None:
             refuse(self, ("force", "out_format"), "does not go with --every")
             milliseconds_of(self.every)
-        super().__post_init__()
+        super().check()
         if self.master is not None:
             refuse(self, ("jobs",), "is for processes of this machine: leave out --master")
 

@@ -5,7 +5,6 @@ They come from the calls of traffic, or from the logs of coordinators. `kwire se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -29,7 +28,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(OfGroups, Asking, OnSpark):
     """Options of `kwire groups`."""
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -43,7 +42,6 @@ the command has, and shows its own formats.""",
 """The topics that explain shared options: the first paragraph, and the rest."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class SharedOptions(
     Choosing,
     Messages,

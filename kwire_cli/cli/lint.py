@@ -7,7 +7,6 @@ name and path exists there, so that a changed line number does not make it new.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, ClassVar
 
@@ -48,7 +47,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(Report):
     """Options of `kwire lint`."""
 

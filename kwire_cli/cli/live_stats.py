@@ -10,7 +10,6 @@ import os
 import stat
 import time
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -46,14 +45,12 @@ PAUSE = 0.2
 """Seconds between two writes of intervals while frames arrive."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Counted(Captures, Choosing, Definitions):
     """Options that select the lines to count."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Reported(Tables, Counted):
     """Options that select the lines to count, and the format of the report."""
 

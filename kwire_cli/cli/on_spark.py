@@ -11,7 +11,6 @@ import contextlib
 import re
 import signal
 import threading
-from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class OnSpark(Printing):
     """Options for running on Spark."""
 
@@ -46,7 +44,8 @@ class OnSpark(Printing):
         "--conf", rare=True, multiple=True, metavar="K=V", help="Set an option of Spark; repeatable."
     )
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise UsageError for options that do not go together."""
         if self.master is None:
             refuse(self, ("conf",), "is for Spark: add --master URL")
 

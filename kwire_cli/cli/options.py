@@ -1,12 +1,11 @@
 """Groups of options that several commands share, as base classes.
 
-The options of a command are a dataclass that inherits from the groups it takes. A function that needs a group has the
+The options of a command are a class that inherits from the groups it takes. A function that needs a group has the
 base class as parameter type, so it works with every command that takes the group.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -97,7 +96,6 @@ def topic_option(text: str, **settings: Any) -> Any:
     return option("--as-topic", section="Input", metavar="NAME", help=text, **settings)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Definitions(Printing):
     """Message definitions to read with: --specs."""
 
@@ -119,7 +117,6 @@ class Definitions(Printing):
         return catalog_of(self.specs)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Framing(Printing):
     """Options for reading bytes outside of captures: --kind, --input and --framed."""
 
@@ -135,7 +132,6 @@ class Framing(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Frames(Framing):
     """Options for reading frames: --api, in addition to the options of Framing."""
 
@@ -150,7 +146,6 @@ class Frames(Framing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Messages(Frames):
     """Options for reading frames and bodies: --message and --message-version, in addition to the options of Frames."""
 
@@ -161,7 +156,6 @@ class Messages(Frames):
     version: int | None = version_option("Set the version of the message or api.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Headers(Printing):
     """Options for reading request headers: --header."""
 
@@ -178,7 +172,6 @@ class Headers(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class RecordSets(Printing):
     """Options for reading record batches: --record-format and --as-topic."""
 
@@ -189,7 +182,6 @@ class RecordSets(Printing):
     as_topic: str | None = topic_option("Name the topic of the records.  [default: taken from the folder's name]")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class HeaderKeys(Printing):
     """Options for the header keys of the KIP-82 draft: --register."""
 
@@ -204,7 +196,6 @@ class HeaderKeys(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Checks(Printing):
     """Options for the exit code and for long values: --full, --strict and --exit-code."""
 
@@ -215,7 +206,6 @@ class Checks(Printing):
     exit_code: bool = flag("--exit-code", rare=True, help="Exit with 1 if nothing matches what was chosen.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Secrets(Printing):
     """Options for secrets: --show-secrets."""
 
@@ -225,7 +215,6 @@ class Secrets(Printing):
     show_secrets: bool = flag("--show-secrets", help="Show tokens, keys, salts and sensitive configs as they are.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Decryption(Printing):
     """Options for decrypting TLS in captures: --tls-keylog."""
 
@@ -241,7 +230,6 @@ class Decryption(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Capture(Decryption):
     """Options for reading a packet capture: --port and --tls-keylog."""
 
@@ -253,7 +241,6 @@ class Capture(Decryption):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Captures(Capture):
     """Options for reading captures: --capture-point, in addition to the options of Capture."""
 
@@ -273,7 +260,6 @@ class Captures(Capture):
         return Naming(self.capture_point)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Choosing(Printing):
     """Options for choosing frames of a capture: --filter."""
 
@@ -288,7 +274,6 @@ class Choosing(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class FrameChoosing(Choosing):
     """Options for choosing frames by number or packet: --frames and --packets, in addition to Choosing."""
 
@@ -300,7 +285,6 @@ class FrameChoosing(Choosing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class OfGroups(Printing):
     """Options for choosing groups: --group."""
 
@@ -311,7 +295,6 @@ class OfGroups(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class OfTransactions(Printing):
     """Options for choosing transactions: --transactional-id."""
 
@@ -325,7 +308,6 @@ class OfTransactions(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Decompression(Printing):
     """Options for decompression: --max-decompressed."""
 
@@ -348,7 +330,6 @@ class Decompression(Printing):
         return Limits() if text is None else Limits(output=size_of(text, "--max-decompressed"), ratio=None)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Output(Printing):
     """Options for the place of results: -o."""
 
@@ -380,7 +361,6 @@ class Output(Printing):
         return also.get(suffix) or (suffix if suffix in formats else None)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Report(Output):
     """Options for the format of an Answer: --format, in addition to the options of Output.
 
@@ -428,7 +408,6 @@ class Report(Output):
         return for_eyes if environment.to_terminal or self.file else self.PIPED
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Tables(Report):
     """Options for the rows of tables: --sort, --top and --table, in addition to the options of Report."""
 

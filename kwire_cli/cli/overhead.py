@@ -7,7 +7,6 @@ these producer settings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -66,7 +65,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Choosing, Tables, Messages, Captures, RecordSets, Decompression, Definitions):
     """Options of `kwire overhead`."""
 

@@ -5,7 +5,6 @@ The options become part of the catalog of definitions, so that all readers of re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Payloads(Definitions):
     """Options for reading keys and values: --value, --key, --schemas and --redact."""
 

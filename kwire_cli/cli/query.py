@@ -6,7 +6,6 @@ unchanged. Other formats need an `Answer`: the rows are converted to Python valu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import islice
@@ -51,7 +50,6 @@ def complete_report(_: click.Context, __: click.Parameter, incomplete: str) -> l
     return [CompletionItem(name, help=about) for name, about in lake.reports().items() if name.startswith(incomplete)]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(Tables, OnSpark):
     """Options of `kwire query`."""
 
@@ -75,8 +73,9 @@ class Options(Tables, OnSpark):
         help=f"Show only the first N rows.  [default: all; {ROWS} for people]",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        """Raise UsageError for options that do not go together."""
+        super().check()
         upkeep = [self.compact, self.older_than is not None, self.delete is not None]
         if any(upkeep):
             if sum(upkeep) > 1 or self.sql is not None or self.master is not None:

@@ -6,7 +6,6 @@ analyses run in one pass over the inputs, which also collects the details of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -34,12 +33,10 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Page(Choosing, Secrets, Inputs):
     """Options for the content of a page."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(Output, Page):
     """Options of `kwire report`."""
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import secrets
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -43,7 +42,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Definitions):
     """Options of `kwire sanitize`."""
 

@@ -6,7 +6,6 @@ values of the options.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import click
@@ -32,7 +31,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Choosing, OfGroups, OfTransactions, Asking):
     """Options of `kwire sequence`."""
 

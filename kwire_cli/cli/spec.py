@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import click
@@ -76,14 +75,12 @@ def command() -> None:
     """Show the definitions of Kafka's messages, and its error codes."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class Listing(Report):
     """Options of `kwire spec overlays`."""
 
     PIPED: ClassVar[str] = "table"
 
 
-@dataclass(frozen=True, kw_only=True)
 class ListOptions(Listing, Definitions):
     """Options of `kwire spec list`."""
 
@@ -129,7 +126,6 @@ def _matches(entry: Entry, text: str) -> bool:
     return str(entry.api_key) == text if text.isdigit() else any(text.lower() in name.lower() for name in names)
 
 
-@dataclass(frozen=True, kw_only=True)
 class ShowOptions(Output, Definitions):
     """Options of `kwire spec show`."""
 
@@ -225,7 +221,6 @@ def overlays(environment: Environment, options: Listing) -> None:
     emit(environment, Answer("Overlays", [Table("overlays", _OVERLAYS, rows)]), options)
 
 
-@dataclass(frozen=True, kw_only=True)
 class DocsOptions(Printing):
     """Options of `kwire spec docs`."""
 
@@ -257,7 +252,6 @@ def docs(environment: Environment, options: DocsOptions) -> None:
         environment.note("kwire: no path is remembered; kwire spec docs PATH remembers a jar of Kafka or its sources")
 
 
-@dataclass(frozen=True, kw_only=True)
 class ErrorOptions(Listing):
     """Options of `kwire spec errors`."""
 

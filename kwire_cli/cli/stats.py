@@ -6,7 +6,6 @@ when they end, because a pipe may never end.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
@@ -43,7 +42,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Intervals(Printing):
     """Options for counting over time: --every."""
 
@@ -54,7 +52,6 @@ class Intervals(Printing):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(Reported, Intervals, OnSpark):
     """Options of `kwire stats`."""
 
@@ -73,8 +70,9 @@ class Options(Reported, Intervals, OnSpark):
         help=f"With --every, count all but the N busiest as (others).  [default: {BUSIEST}]",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def check(self) -> None:
+        """Raise UsageError for options that do not go together."""
+        super().check()
         if self.every is None:
             refuse(self, ("busiest",), "goes with --every")
         if self.master is not None:

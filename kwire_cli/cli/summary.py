@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import click
@@ -26,7 +25,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(Asking):
     """Options of `kwire summary`."""
 

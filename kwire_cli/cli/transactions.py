@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import click
@@ -29,7 +28,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Open(Printing):
     """Options for choosing transactions by their state: --open."""
 
@@ -38,7 +36,6 @@ class Open(Printing):
     open: bool = flag("--open", help="Show only transactions that are open at the end.")
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(OfTransactions, Open, Asking, OnSpark):
     """Options of `kwire transactions`."""
 

@@ -8,7 +8,7 @@ opened.
 from __future__ import annotations
 
 import importlib.util
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +70,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Capture, Payloads, Secrets):
     """Options of `kwire tui`."""
 

@@ -1,10 +1,8 @@
-"""Options as typed values: the options of a command are a frozen dataclass, which click fills.
+"""Options as typed values: the options of a command are an object of its class, which click fills.
 
 A field of such a class is declared by `option`, `flag` or `argument`. `cli.options` has the groups of options that
-several commands share. Generated methods slow down start-up. The classes therefore omit unused methods: `eq=False,
-repr=False`, and `init=False` for groups that are only base classes.
+several commands share. They are plain classes: dataclasses generate methods, which slows down start-up.
 
-    @dataclass(frozen=True, kw_only=True)
     class Options(Captures, Report):
         top: int | None = option("--top", type=click.IntRange(min=0), metavar="N", help="Read at most this many.")
 
@@ -15,9 +13,7 @@ repr=False`, and `init=False` for groups that are only base classes.
 
 from __future__ import annotations
 
-import inspect
 import re
-from dataclasses import dataclass, field, fields
 from functools import wraps
 from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
@@ -32,12 +28,12 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment
 
 
-_METADATA_KEY = "kwire"
+class Declaration(NamedTuple):
+    """A field: the names and settings of its option, and its value without the option."""
 
-
-class _Declaration(NamedTuple):
     names: tuple[str, ...]
     settings: dict[str, Any]
+    default: Any
     is_argument: bool = False
 
 
@@ -48,7 +44,7 @@ def option(*names: str, **settings: Any) -> Any:
     default section is the `SECTION` of the class that declares the field.
     """
     default = settings.setdefault("default", () if settings.get("multiple") else None)
-    return field(default=default, metadata={_METADATA_KEY: _Declaration(names, settings)})
+    return Declaration(names, settings, default)
 
 
 def flag(*names: str, **settings: Any) -> Any:
@@ -58,18 +54,50 @@ def flag(*names: str, **settings: Any) -> Any:
 
 def argument(**settings: Any) -> Any:
     """Declare a field that arguments fill. The settings are passed to `click.argument`."""
-    default: Any = () if settings.get("nargs") == -1 else None
-    return field(default=default, metadata={_METADATA_KEY: _Declaration((), settings, is_argument=True)})
+    return Declaration((), settings, () if settings.get("nargs") == -1 else None, is_argument=True)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False, init=False)
 class Printing:
-    """Options for printing results. This is the base class of the options of all commands."""
+    """Options for printing results. This is the base class of the options of all commands.
+
+    Fields get their values once, when an object is created, by click or in a test.
+    """
 
     SECTION: ClassVar[str]
     """The heading in help of the options that a class declares."""
     SHARED: ClassVar[bool]
     """True if many commands have the options that a class declares, so that `kwire help` explains them."""
+
+    FIELDS: ClassVar[dict[str, Declaration]] = {}
+    """The fields in the order of help: the fields of the class come first, then the fields of each base."""
+
+    def __init_subclass__(cls) -> None:
+        """Collect the fields. The first class that declares a field sets its section."""
+        fields: dict[str, Declaration] = {}
+        for base in cls.__mro__:
+            group = {"shared": vars(base).get("SHARED", False)}
+            if "SECTION" in vars(base):
+                group["section"] = vars(base)["SECTION"]
+            for name, declaration in vars(base).items():
+                if isinstance(declaration, Declaration):
+                    known = fields.setdefault(name, declaration)
+                    if not known.is_argument:
+                        fields[name] = known._replace(settings=group | known.settings)
+        cls.FIELDS = fields
+
+    def __init__(self, **values: Any) -> None:
+        """Set the fields, by default to the defaults of their options. Raise UsageError as `check` does."""
+        if unknown := values.keys() - self.FIELDS.keys():
+            raise TypeError(f"{type(self).__name__} has no {', '.join(unknown)}")
+        vars(self).update({name: declaration.default for name, declaration in self.FIELDS.items()} | values)
+        self.check()
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Refuse to change a field."""
+        raise AttributeError(f"{name} cannot be set: options do not change")
+
+    def check(self) -> None:
+        """Raise UsageError for options that do not go together."""
 
     @property
     def is_live(self) -> bool:
@@ -98,7 +126,7 @@ def takes(options: type[Options]) -> Callable[[Callable[[Environment, Options], 
             return result
 
         command: Callable[..., Any] = run
-        for name, declaration in reversed(list(_declarations(options))):
+        for name, declaration in reversed(options.FIELDS.items()):
             if declaration.is_argument:
                 command = click.argument(*declaration.names, name, **declaration.settings)(command)
             else:
@@ -108,39 +136,20 @@ def takes(options: type[Options]) -> Callable[[Callable[[Environment, Options], 
     return decorate
 
 
-def _declarations(options: type[Printing]) -> Iterator[tuple[str, _Declaration]]:
-    """Yield the declarations of all fields for click: first the fields of the command, then of each base in order."""
-    by_name = {entry.name: entry for entry in fields(options)}
-    groups: dict[str, type[Printing]] = {}
-    sections: dict[str, dict[str, str]] = {}
-    for base in options.__mro__:
-        for name in inspect.get_annotations(base):
-            if name in by_name:
-                groups.setdefault(name, base)
-                if "SECTION" in vars(base):
-                    sections.setdefault(name, {"section": vars(base)["SECTION"]})
-    for name, group in groups.items():
-        declaration = by_name[name].metadata[_METADATA_KEY]
-        defaults: dict[str, Any] = {}
-        if not declaration.is_argument:
-            defaults = sections.get(name, {}) | {"shared": vars(group).get("SHARED", False)}
-        yield name, declaration._replace(settings=defaults | declaration.settings)
-
-
 def flag_of(options: Printing, name: str) -> str:
     """Return the option that a user typed to fill a field, such as `--tls-keylog` for `tls_keylog`."""
     value = getattr(options, name)
-    [entry] = [entry for entry in fields(options) if entry.name == name]
     long: list[str] = []
-    for names in entry.metadata[_METADATA_KEY].names:
+    for names in options.FIELDS[name].names:
         long += [text for text in names.split("/") if text.startswith("--")]
     return long[-1] if value is False and len(long) > 1 else long[0]
 
 
 def given(options: Printing, *names: str) -> list[str]:
     """Return the options for the fields in `names` whose value is not the default."""
-    defaults = {entry.name: entry.default for entry in fields(options)}
-    return [flag_of(options, name) for name in names if name in defaults and getattr(options, name) != defaults[name]]
+    fields = options.FIELDS
+    typed = [name for name in names if name in fields and getattr(options, name) != fields[name].default]
+    return [flag_of(options, name) for name in typed]
 
 
 def refuse(options: Printing, names: tuple[str, ...], why: str) -> None:

@@ -10,7 +10,6 @@ import os
 import threading
 import time
 from collections import defaultdict, deque
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar
 
@@ -43,7 +42,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(Counted):
     """Options of `kwire watch`."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -22,7 +21,6 @@ EXAMPLES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Options(Output, Definitions):
     """Options of `kwire wireshark`."""
 

@@ -1,7 +1,6 @@
 """Help: options in sections, rare ones apart, examples that run, and hints for misplaced options."""
 
 import re
-from dataclasses import dataclass
 
 import click
 import pytest
@@ -22,7 +21,6 @@ LAID_OUT = {"terminal_width": WIDTH, "max_content_width": WIDTH, "help_option_na
 EXAMPLES = [(name, example.line) for name, command in each_command() for example in command.examples]
 
 
-@dataclass(frozen=True, kw_only=True)
 class Options(Printing):
     fields: str | None = option("--fields", section="Output", help="Show these columns.")
     filter: str | None = option("--filter", section="Choose", help="Show only these.")
