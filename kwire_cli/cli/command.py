@@ -26,6 +26,8 @@ from kwire_cli.errors import close_to, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from kwire_cli.source.kinds import Kind
+
 SECTIONS = ("Choose", "Input", "Output", "Upkeep", "Advanced")
 """Headings of the options in help, in order."""
 MAX_CHOICES = 24
@@ -62,11 +64,18 @@ class Example(NamedTuple):
     meaning: str
 
 
+class Fit(NamedTuple):
+    """The kinds of inputs that an option supports, and their description in errors."""
+
+    kinds: frozenset[Kind]
+    what: str
+
+
 class Setting(click.Option):
     """An option of a command.
 
     `section` is its heading in help. A `rare` option is listed only under --help-all. A `shared` option belongs to many
-    commands and is explained in a topic of `kwire help`.
+    commands and is explained in a topic of `kwire help`. `fits` is the kinds of inputs that it is for.
     """
 
     def __init__(
@@ -75,12 +84,14 @@ class Setting(click.Option):
         section: str = SECTIONS[0],
         rare: bool = False,
         shared: bool = False,
+        fits: Fit | None = None,
         **settings: Any,
     ) -> None:
         super().__init__(*arguments, **settings)
         self.section = section
         self.rare = rare
         self.shared = shared
+        self.fits = fits
 
     @property
     def topic(self) -> str:

@@ -21,7 +21,8 @@ from kwire_cli.cli.compare_records import RECORD_OPTIONS, RecordOptions, records
 from kwire_cli.cli.completers import complete_field_paths, complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.inputs import BATCHES, FITS, Fit, Terminal, reading_of, reading_words, refuse_unfit
+from kwire_cli.cli.fits import RECORDS, refuse_unfit
+from kwire_cli.cli.inputs import Terminal, reading_of, reading_words
 from kwire_cli.cli.options import REPORT_FORMATS, Tables
 from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
 from kwire_cli.errors import InputError, without_credentials
@@ -43,12 +44,6 @@ EXAMPLES = (
     ("kwire compare incident.pcap --advise --top 3", "what would save bytes"),
 )
 _TAKES = (READABLE | {Kind.JSON}) - {Kind.REQUEST_LOG, Kind.LOG_FILE}
-_MESSAGES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
-_RECORDS = BATCHES.kinds | {Kind.JSON}
-_FITS = FITS | {
-    **dict.fromkeys(MESSAGE_OPTIONS, Fit(_MESSAGES, "messages")),
-    "record_format": Fit(_RECORDS, BATCHES.what),
-}
 
 
 class Options(MessageForms, RecordOptions, AdviceOptions, ProposalOptions, Tables):
@@ -137,7 +132,7 @@ def _compare(environment: Environment, options: Options, sources: tuple[str, ...
     first = next(inputs, None)
     if first is None:
         raise InputError("the input was not read")
-    takes_records = bool(record_flags) or first.kind in _RECORDS
+    takes_records = bool(record_flags) or first.kind in RECORDS.kinds
     checked = _check_inputs(options, chain([first], inputs), takes_records=takes_records)
     if takes_records:
         return records_compared(environment, options, checked)
@@ -149,10 +144,10 @@ def _check_inputs(options: Options, inputs: Iterator[Opened], *, takes_records: 
     among messages.
     """
     for opened in inputs:
-        if not takes_records and opened.kind in _RECORDS:
+        if not takes_records and opened.kind in RECORDS.kinds:
             raise InputError(
                 f"this is {opened.kind.what}, and the first input holds messages; compare them separately",
                 file=opened.name,
             )
-        refuse_unfit(options, opened, _FITS)
+        refuse_unfit(options, opened)
         yield opened

@@ -15,7 +15,8 @@ from kwire_cli.analysis.costs.advice import Advising
 from kwire_cli.analysis.costs.histogram import HEADER, Histogram
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.compare_inputs import bodies, headers, payloads
-from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
+from kwire_cli.cli.fits import refuse_unfit
+from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Messages, RecordSets
 from kwire_cli.cli.typed_options import option
 from kwire_cli.errors import InputError

@@ -12,7 +12,7 @@ from collections import Counter
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -42,8 +42,8 @@ from kwire_cli.cli.completers import (
     complete_file,
     complete_overlay,
 )
+from kwire_cli.cli.fits import ALL_MESSAGES, options_of_bytes
 from kwire_cli.cli.inputs import (
-    OF_BYTES,
     Terminal,
     missing_names,
     read_values,
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.costs.prices import Totals
     from kwire_cli.answer import Answer
+    from kwire_cli.cli.command import Fit
     from kwire_cli.cli.environment import Environment
     from kwire_cli.source.reading import Opened
     from kwire_cli.spec.catalog import Catalog
@@ -86,6 +87,8 @@ def _complete_form(ctx: click.Context, parameter: click.Parameter, incomplete: s
 
 class MessageForms(Captures, Choosing, Messages, Generated, Definitions):
     """Options for the compared messages and their forms."""
+
+    FITS: ClassVar[Fit | None] = ALL_MESSAGES
 
     versions: str | None = option("--versions", metavar="A-B|all", help="Compare with these versions.")
     forms: tuple[str, ...] = option(
@@ -155,11 +158,11 @@ def values_compared(environment: Environment, options: MessageForms, sources: tu
     if options.values is not None:
         if sources or options.made:
             raise click.UsageError("--values is the input: omit INPUT and --make")
-        refuse(options, OF_BYTES, "is for an INPUT of bytes; --values is JSON")
+        refuse(options, options_of_bytes(options), "is for an INPUT of bytes; --values is JSON")
         return _compare_json_values(environment, options, options.values)
     if sources or not options.message or (not options.made and _is_piped(environment)):
         return None
-    refuse(options, OF_BYTES, "is for an INPUT of bytes; without one values are generated")
+    refuse(options, options_of_bytes(options), "is for an INPUT of bytes; without one values are generated")
     return _compare_generated(environment, options, options.made_sizes)
 
 

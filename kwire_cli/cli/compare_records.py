@@ -23,7 +23,8 @@ from kwire_cli.analysis.costs.record_forms import (
 from kwire_cli.analysis.costs.records_answer import records_answer
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.compare_generated import Generated
-from kwire_cli.cli.inputs import OF_BYTES, Terminal, documents
+from kwire_cli.cli.fits import options_of_bytes
+from kwire_cli.cli.inputs import Terminal, documents
 from kwire_cli.cli.options import Captures, Choosing, Definitions, HeaderKeys, Messages, RecordSets
 from kwire_cli.cli.typed_options import option, refuse
 from kwire_cli.errors import EncodeError, InputError, counted
@@ -90,7 +91,9 @@ def records_compared(environment: Environment, options: RecordOptions, inputs: I
     wanted = options.made_records if options.made else None
     if wanted:
         refuse(
-            options, ("record_format", "version", *OF_BYTES), "is for records that are read, and --make generates them"
+            options,
+            ("record_format", "version", *options_of_bytes(options)),
+            "is for records that are read, and --make generates them",
         )
     forms = _forms(options, wanted)
     caller = Terminal(environment)

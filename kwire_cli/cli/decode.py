@@ -16,19 +16,8 @@ import click
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_columns, complete_file, complete_filter
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import (
-    BATCHES,
-    CAPTURES,
-    FITS,
-    LISTED,
-    MESSAGES,
-    Fit,
-    Terminal,
-    not_understood,
-    reading_of,
-    refuse_unfit,
-    shows_secrets,
-)
+from kwire_cli.cli.fits import ALL_MESSAGES, BATCHES, CAPTURES, LISTED, ROWS, refuse_unfit, refuse_unless
+from kwire_cli.cli.inputs import Terminal, not_understood, reading_of, shows_secrets
 from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS, MessageSettings
 from kwire_cli.cli.options import (
     Captures,
@@ -66,13 +55,6 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Opened, Reading
 
 _TAKES = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FILE, Kind.FRAMES, Kind.BODY})
-_FITS = FITS | {
-    **dict.fromkeys(("fields", "pairs", "follow"), CAPTURES),
-    "filter": LISTED,
-    **dict.fromkeys(("sort", "top"), Fit(CAPTURES.kinds | BATCHES.kinds | {Kind.REQUEST_LOG}, LISTED.what)),
-    "lossless": Fit(CAPTURES.kinds | MESSAGES.kinds, "messages"),
-}
-
 
 CAPTURE_FORMS = ("pcap", "pcapng")
 """The formats that copy packets. Their views are imported only for these formats."""
@@ -107,13 +89,18 @@ class Options(Checks, Tables, Captures, FrameChoosing, Messages, Headers, Payloa
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
     filter: str | None = option(
         "--filter",
+        fits=LISTED,
         metavar="TEXT",
         shell_complete=complete_filter,
         help="Show only what matches, such as 'latency > 100ms'.",
     )
-    pairs: bool = flag("--pairs", section="Choose", help="Show requests together with their responses (captures).")
+    pairs: bool = flag(
+        "--pairs", section="Choose", fits=CAPTURES, help="Show requests together with their responses (captures)."
+    )
     as_topic: str | None = topic_option("Decode the key and value of a record in this internal topic.", rare=True)
-    follow: bool = flag("--follow", section="Input", help="Keep reading an input that grows, until Ctrl-C.")
+    follow: bool = flag(
+        "--follow", section="Input", fits=CAPTURES, help="Keep reading an input that grows, until Ctrl-C."
+    )
     verbose: bool = flag("-v", "--verbose", section="Input", help="Say on standard error how the input was recognised.")
     fmt: str | None = option(
         "--format",
@@ -125,6 +112,7 @@ class Options(Checks, Tables, Captures, FrameChoosing, Messages, Headers, Payloa
     fields: str | None = option(
         "--fields",
         section="Output",
+        fits=CAPTURES,
         metavar="A,B,C",
         shell_complete=complete_columns,
         help="Show only these columns or fields (table, csv, json).",
@@ -138,6 +126,7 @@ class Options(Checks, Tables, Captures, FrameChoosing, Messages, Headers, Payloa
     lossless: bool = flag(
         "--lossless",
         section="Output",
+        fits=ALL_MESSAGES,
         rare=True,
         help="Keep what JSON cannot carry, so that encode restores the same bytes.",
     )
@@ -272,7 +261,8 @@ class _Run:
     def show(self, inputs: Inputs) -> None:
         """Show all inputs."""
         for opened in inputs:
-            refuse_unfit(self.options, opened, _FITS)
+            refuse_unfit(self.options, opened)
+            refuse_unless(ROWS, self.options, ("sort", "top"), opened)
             self._use_view(opened)
             if opened.kind in BATCHES.kinds:
                 self._show_batches(opened, several=inputs.several)

@@ -16,7 +16,8 @@ from kwire_cli.analysis.comparison.messages import compare, compare_frames, look
 from kwire_cli.analysis.comparison.nodes import Operand
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Outline, Table
 from kwire_cli.cli.captures import refuse_unknown_name
-from kwire_cli.cli.inputs import FITS, Terminal, place, reading_of, refuse_unfit
+from kwire_cli.cli.fits import refuse_unfit
+from kwire_cli.cli.inputs import Terminal, place, reading_of
 from kwire_cli.cli.options import Capture, Frames, Secrets, message_option, version_option
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import flag, option, refuse
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
     """An argument, and the number of a frame in it or None."""
 
 _TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
-_FITS = {name: fit for name, fit in FITS.items() if name != "frames"}
 
 
 class DiffedMessages(Frames, Capture, Payloads, Secrets):
@@ -115,7 +115,7 @@ def find(environment: Environment, options: DiffedMessages, places: Sequence[Pla
         if text.startswith(("/", "./", "../")) and not exists(text):
             raise InputError("this file does not exist", file=text)
         [opened] = open_inputs((text,), how, Terminal(environment), takes=_TAKES)
-        refuse_unfit(options, opened, _FITS)
+        refuse_unfit(options, opened)
         numbers = [number for argument, number in places if argument == text]
         inputs[text] = _find_in_capture(opened, numbers) if opened.kind is Kind.CAPTURE else opened
     messages = []

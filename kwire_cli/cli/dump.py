@@ -18,7 +18,8 @@ from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import BATCHES, Terminal, missing_names, reading_of
+from kwire_cli.cli.fits import BATCHES
+from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
 from kwire_cli.cli.on_spark import OnSpark, in_tasks
 from kwire_cli.cli.options import (
     REPORT_FORMATS,

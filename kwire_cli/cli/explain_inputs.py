@@ -16,7 +16,8 @@ import click
 
 from kwire_cli.cli.capture_inputs import line_filter
 from kwire_cli.cli.completers import complete_file, complete_filter
-from kwire_cli.cli.inputs import FITS, LISTED, Terminal, place, reading_of, refuse_unfit, shows_secrets
+from kwire_cli.cli.fits import LISTED, refuse_unfit
+from kwire_cli.cli.inputs import Terminal, place, reading_of, shows_secrets
 from kwire_cli.cli.options import Capture, HeaderKeys, Headers, Messages, RecordSets, Secrets
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from kwire_cli.view.explain.model import Event
     from kwire_cli.view.lines import Line
 
-_FITS = FITS | {"filter": LISTED}
 _TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES, Kind.FRAMES, Kind.BODY})
 
 
@@ -58,6 +58,7 @@ class Explained(Payloads, Messages, Headers, Capture, RecordSets, HeaderKeys, Se
     filter: str | None = option(
         "--filter",
         section="Choose",
+        fits=LISTED,
         metavar="TEXT",
         shell_complete=complete_filter,
         help="Explain the first frame, or the batches, that match.",
@@ -106,7 +107,7 @@ class Explanations:
     def __iter__(self) -> Iterator[Explanation]:
         for texts, number in self._places():
             for opened in open_inputs(texts, self._how, self._caller, takes=_TAKES):
-                refuse_unfit(self._options, opened, _FITS)
+                refuse_unfit(self._options, opened)
                 if opened.kind is Kind.CAPTURE:
                     yield self._explain_capture(opened, number)
                 elif opened.kind is Kind.BATCHES:

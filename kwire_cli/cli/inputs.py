@@ -1,8 +1,7 @@
 """Inputs of commands: arguments, files, pipes and JSON values.
 
 `reading_of` converts the options of a command to a `Reading`, which the readers of captures, logs and messages take. It
-is the only place that does so. `FITS` lists the kinds of input that each option supports, so that options without
-effect are errors. JSON inputs are read as a whole, by `contents` and `documents`.
+is the only place that does so. JSON inputs are read as a whole, by `contents` and `documents`.
 """
 
 from __future__ import annotations
@@ -24,21 +23,19 @@ from kwire_cli.cli.options import (
     Messages,
     RecordSets,
 )
-from kwire_cli.cli.typed_options import refuse
 from kwire_cli.errors import EncodeError, InputError
 from kwire_cli.message.decoded import with_bytes
-from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import STANDARD_INPUT, missing_files, sources
 from kwire_cli.source.reading import Caller, Reading
 from kwire_cli.stores.paths import BYTES, exists, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Definitions, Secrets
-    from kwire_cli.cli.typed_options import Printing
-    from kwire_cli.source.reading import Follow, Opened
+    from kwire_cli.source.kinds import Kind
+    from kwire_cli.source.reading import Follow
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import Entry, MessageSpec
 
@@ -143,41 +140,6 @@ def shows_secrets(options: Secrets, *arguments: str) -> bool:
     """Return whether secrets are shown: with --show-secrets, and if all inputs are bytes typed as arguments."""
     files = (text == "-" or "://" in text or exists(place(text)[0]) for text in arguments)
     return options.show_secrets or (bool(arguments) and not any(files))
-
-
-class Fit(NamedTuple):
-    """The kinds of inputs that an option supports, and their description in errors."""
-
-    kinds: frozenset[Kind]
-    what: str
-
-
-CAPTURES = Fit(frozenset({Kind.CAPTURE}), "packet captures")
-FRAMES = Fit(frozenset({Kind.FRAMES}), "requests and responses without a capture around them")
-MESSAGES = Fit(frozenset({Kind.FRAMES, Kind.BODY}), "messages without a capture around them")
-BODIES = Fit(frozenset({Kind.BODY}), "bare bodies")
-BATCHES = Fit(frozenset({Kind.BATCHES, Kind.LOG_FILE, Kind.FOLDER}), "record batches")
-LISTED = Fit(CAPTURES.kinds | {Kind.BATCHES}, "packet captures and record batches")
-
-FITS: dict[str, Fit] = {
-    "message": BODIES,
-    **dict.fromkeys(("filter", "frames", "packets"), CAPTURES),
-    **dict.fromkeys(("port", "tls_keylog", "capture_point"), CAPTURES),
-    **dict.fromkeys(("api", "kind", "framed", "header"), FRAMES),
-    "version": MESSAGES,
-    **dict.fromkeys(("record_format", "as_topic"), BATCHES),
-    "topics": Fit(BATCHES.kinds, "folders of a log directory"),
-}
-"""The inputs that options support. An option in this table is an error with any other input."""
-OF_BYTES = ("form", *(name for name, fit in FITS.items() if name != "message" and fit in {CAPTURES, FRAMES}))
-"""Options for captures and frames, which generated values do not support."""
-
-
-def refuse_unfit(options: Printing, opened: Opened, fits: Mapping[str, Fit] = FITS) -> None:
-    """Raise UsageError for the first given option that does not support an input of this kind."""
-    for name, fit in fits.items():
-        if opened.kind not in fit.kinds:
-            refuse(options, (name,), f"is for {fit.what}, and {opened.label} is {opened.kind.what}")
 
 
 def not_understood(reason: str, arguments: Sequence[str]) -> InputError:

@@ -17,7 +17,8 @@ from kwire_cli.analysis.timeline import END
 from kwire_cli.answer import NUMBERS, Answer, Fact, Facts, Table, by_count
 from kwire_cli.cli.captures import ChosenLines
 from kwire_cli.cli.completers import complete_file
-from kwire_cli.cli.inputs import Terminal, reading_of, refuse_unfit
+from kwire_cli.cli.fits import refuse_unfit
+from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Tables
 from kwire_cli.cli.typed_options import argument
 from kwire_cli.source.kafka.line_records import anomaly_codes

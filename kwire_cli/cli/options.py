@@ -21,6 +21,7 @@ from kwire_cli.cli.completers import (
     complete_sort,
     complete_version,
 )
+from kwire_cli.cli.fits import BATCHES, BODIES, CAPTURES, FRAMES, MESSAGES, RECORDS
 from kwire_cli.cli.sorting import Order, order_of
 from kwire_cli.cli.typed_options import Printing, flag, option, size_of
 from kwire_cli.records.formats import CHOICES
@@ -31,6 +32,7 @@ from kwire_cli.spec.catalog import Catalog, catalog_of
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from kwire_cli.cli.command import Fit
     from kwire_cli.cli.environment import Environment
     from kwire_cli.records.codecs import Limits
 
@@ -67,13 +69,15 @@ def refuse_terminal(environment: Environment, chosen: str) -> None:
 
 def message_option(text: str) -> Any:
     """Declare --message, the name of the message that bytes or JSON contain, with the help `text`."""
-    return option("--message", "-m", section="Input", metavar="NAME", shell_complete=complete_message, help=text)
+    return option(
+        "--message", "-m", section="Input", fits=BODIES, metavar="NAME", shell_complete=complete_message, help=text
+    )
 
 
 def version_option(text: str, **settings: Any) -> Any:
     """Declare --message-version with the help `text`."""
     number: dict[str, Any] = {"type": click.IntRange(0, 32767), "metavar": "N", "shell_complete": complete_version}
-    return option("--message-version", section="Input", help=text, **number | settings)
+    return option("--message-version", section="Input", fits=MESSAGES, help=text, **number | settings)
 
 
 def kind_option(text: str, **settings: Any) -> Any:
@@ -86,6 +90,7 @@ def record_format_option() -> Any:
     return option(
         "--record-format",
         rare=True,
+        fits=RECORDS,
         type=click.Choice(CHOICES),
         help="Read record batches of this format; auto goes by the magic byte.",
     )
@@ -122,10 +127,16 @@ class Framing(Printing):
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
+    FITS: ClassVar[Fit | None] = FRAMES
 
     kind: str | None = kind_option("Read the frames as requests or as responses.", rare=True)
     form: str = option(
-        "--input", type=click.Choice(FORMS), default="auto", show_default=True, help="Set the form of the input."
+        "--input",
+        fits=None,
+        type=click.Choice(FORMS),
+        default="auto",
+        show_default=True,
+        help="Set the form of the input.",
     )
     framed: bool | None = option(
         "--framed/--unframed", rare=True, help="Expect a size prefix before each frame, or none.  [default: recognised]"
@@ -137,6 +148,7 @@ class Frames(Framing):
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
+    FITS: ClassVar[Fit | None] = FRAMES
 
     api: str | None = option(
         "--api",
@@ -161,6 +173,7 @@ class Headers(Printing):
 
     SECTION: ClassVar[str] = "Advanced"
     SHARED: ClassVar[bool] = True
+    FITS: ClassVar[Fit | None] = FRAMES
 
     header: str = option(
         "--header",
@@ -177,6 +190,7 @@ class RecordSets(Printing):
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
+    FITS: ClassVar[Fit | None] = BATCHES
 
     record_format: str | None = record_format_option()
     as_topic: str | None = topic_option("Name the topic of the records.  [default: taken from the folder's name]")
@@ -220,6 +234,7 @@ class Decryption(Printing):
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
+    FITS: ClassVar[Fit | None] = CAPTURES
 
     tls_keylog: tuple[str, ...] = option(
         "--tls-keylog",
@@ -235,6 +250,7 @@ class Capture(Decryption):
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
+    FITS: ClassVar[Fit | None] = CAPTURES
 
     port: int | None = option(
         "--port", type=PORT, metavar="N", help="Name the broker's port.  [default: recognised from the bytes]"
@@ -246,6 +262,7 @@ class Captures(Capture):
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
+    FITS: ClassVar[Fit | None] = CAPTURES
 
     capture_point: str | None = option(
         "--capture-point",
@@ -265,6 +282,7 @@ class Choosing(Printing):
 
     SECTION: ClassVar[str] = "Choose"
     SHARED: ClassVar[bool] = True
+    FITS: ClassVar[Fit | None] = CAPTURES
 
     filter: str | None = option(
         "--filter",
@@ -278,6 +296,7 @@ class FrameChoosing(Choosing):
     """Options for choosing frames by number or packet: --frames and --packets, in addition to Choosing."""
 
     SECTION: ClassVar[str] = "Choose"
+    FITS: ClassVar[Fit | None] = CAPTURES
 
     frames: str | None = option("--frames", metavar="A-B", help="Show only frames with these numbers (captures).")
     packets: str | None = option(

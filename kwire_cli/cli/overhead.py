@@ -15,10 +15,11 @@ import click
 from kwire_cli.analysis.costs.batching import BATCH_SIZES, LINGERS, Accumulators, Setting
 from kwire_cli.analysis.costs.overhead import Overhead
 from kwire_cli.cli.capture_inputs import Choice
-from kwire_cli.cli.command import Command
+from kwire_cli.cli.command import Command, Fit
 from kwire_cli.cli.completers import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
-from kwire_cli.cli.inputs import BATCHES, Terminal, not_understood, reading_of, refuse_unfit
+from kwire_cli.cli.fits import BATCHES, refuse_unfit
+from kwire_cli.cli.inputs import Terminal, not_understood, reading_of
 from kwire_cli.cli.options import (
     Captures,
     Choosing,
@@ -53,6 +54,7 @@ DEFAULTS = {
     "segments": (("topic", "partition"), ("kind",)),
 }
 """The default tables, by the kind of the first input."""
+FOLDERS = Fit(BATCHES.kinds, "folders of a log directory")
 MAX_SETTINGS = 200
 MAX_SETTING = 2147483647
 """Maximum of linger.ms and batch.size in Kafka."""
@@ -91,7 +93,11 @@ class Options(Choosing, Tables, Messages, Captures, RecordSets, Decompression, D
         help="Show how far the largest items are from Kafka's limits.",
     )
     topics: tuple[str, ...] = option(
-        "--topic", multiple=True, metavar="NAME", help="Count only partitions of this topic (folders); repeatable."
+        "--topic",
+        fits=FOLDERS,
+        multiple=True,
+        metavar="NAME",
+        help="Count only partitions of this topic (folders); repeatable.",
     )
     kafka_limits: tuple[str, ...] = option(
         "--kafka-limit",

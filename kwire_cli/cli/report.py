@@ -14,7 +14,7 @@ from kwire_cli.analysis.report import Report
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.environment import Exit
-from kwire_cli.cli.inputs import FITS, reading_of
+from kwire_cli.cli.inputs import reading_of
 from kwire_cli.cli.options import Choosing, Output, Secrets, refuse_terminal
 from kwire_cli.cli.questions import Inputs, ask, typed_inputs
 from kwire_cli.cli.typed_options import takes
@@ -63,7 +63,7 @@ def write_page(environment: Environment, options: Page, tab: str = "") -> Exit:
     details = LineDetails(redaction)
     report = Report(redaction, choice.takes if choice.chooses else None, details.add_line)
     with environment.answering():
-        ask(environment, options, report, connections=True, fits=FITS)
+        ask(environment, options, report, connections=True, checked=True)
         write_report(environment, report, details, options.source, typed_inputs(options), tab)
     return Exit.DONE
 

@@ -15,7 +15,6 @@ from kwire_cli.analysis.subjects import TRAFFIC
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit, refuse_place
-from kwire_cli.cli.inputs import FITS
 from kwire_cli.cli.options import REPORT_FORMATS, Choosing, OfGroups, OfTransactions
 from kwire_cli.cli.questions import Asking, ask, without_calls
 from kwire_cli.cli.typed_options import option, takes
@@ -65,7 +64,7 @@ def command(environment: Environment, options: Options) -> Exit:
     takes = choice.takes if choice.chooses else None
     ladder = Ladder(Redaction(options.catalog), options.group, options.transactional_id, most=most, takes=takes)
     with environment.answering():
-        ask(environment, options, ladder, takes=TRAFFIC, connections=True, fits=FITS)
+        ask(environment, options, ladder, takes=TRAFFIC, connections=True, checked=True)
         chosen = {
             "--filter": [options.filter] if options.filter else [],
             "--group": options.group,

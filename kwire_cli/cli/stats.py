@@ -19,7 +19,8 @@ from kwire_cli.cli.captures import ChosenLines
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import Terminal, missing_names, reading_of, refuse_unfit
+from kwire_cli.cli.fits import refuse_unfit
+from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
 from kwire_cli.cli.live_stats import Reported, write_live, writes_live
 from kwire_cli.cli.on_spark import OnSpark
 from kwire_cli.cli.questions import ask_with_spark

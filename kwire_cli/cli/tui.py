@@ -23,7 +23,8 @@ from kwire_cli.analysis.subjects import add_all
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.inputs import BATCHES, FITS, reading_of, refuse_unfit
+from kwire_cli.cli.fits import BATCHES, refuse_unfit
+from kwire_cli.cli.inputs import reading_of
 from kwire_cli.cli.options import Capture, Secrets, topic_option
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option, takes
@@ -58,7 +59,6 @@ _TAKES = frozenset({Kind.CAPTURE, Kind.BATCHES})
 _KINDS = {LogKind.LOG: "segment", LogKind.CHECKPOINT: "snapshot"}
 _COSTS = ("api", "kind", "field")
 """Dimensions by which the bytes of a capture are grouped."""
-_FITS = {name: fit for name, fit in FITS.items() if name != "filter"} | {"topic": BATCHES}
 
 
 EXAMPLES = (
@@ -83,7 +83,9 @@ class Options(Capture, Payloads, Secrets):
         help="Show only frames or batches that match at first; see docs/filter.md.",
     )
     follow: bool = flag("--follow", section="Input", help="Keep reading an input that grows, until Ctrl-C.")
-    topic: str | None = topic_option("Name the topic of a segment.  [default: taken from the folder's name]")
+    topic: str | None = topic_option(
+        "Name the topic of a segment.  [default: taken from the folder's name]", fits=BATCHES
+    )
 
     @property
     def is_live(self) -> bool:
@@ -153,7 +155,7 @@ def opened_file(options: Options, source: str, follow: Follow | None = None) -> 
     is_log = file_name(path_of(source).name).kind in BATCH_KINDS
     is_new = follow is not None and not is_log and not path_of(source).stat().st_size
     opened = open_input(source, replace(how, follow=follow) if is_new else how, takes=_TAKES)
-    refuse_unfit(options, opened, _FITS)
+    refuse_unfit(options, opened)
     redaction = Redaction(catalog, show_secrets=options.show_secrets)
     if isinstance(opened, CaptureInput):
         capture = CaptureInput(opened.recognised, replace(how, follow=follow), opened.caller)

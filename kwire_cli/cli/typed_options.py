@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import click
 
-from kwire_cli.cli.command import Setting
+from kwire_cli.cli.command import Fit, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -40,8 +40,8 @@ class Declaration(NamedTuple):
 def option(*names: str, **settings: Any) -> Any:
     """Declare a field that options with these names fill.
 
-    The settings are passed to `click.option`, which accepts `section`, `rare` and `shared` of a `Setting` too. The
-    default section is the `SECTION` of the class that declares the field.
+    The settings are passed to `click.option`, which accepts `section`, `rare`, `shared` and `fits` of a `Setting` too.
+    The defaults of section and fits are `SECTION` and `FITS` of the class that declares the field.
     """
     default = settings.setdefault("default", () if settings.get("multiple") else None)
     return Declaration(names, settings, default)
@@ -67,6 +67,8 @@ class Printing:
     """The heading in help of the options that a class declares."""
     SHARED: ClassVar[bool]
     """True if many commands have the options that a class declares, so that `kwire help` explains them."""
+    FITS: ClassVar[Fit | None]
+    """The inputs that the options of a class are for. Without it, they are for all."""
 
     FIELDS: ClassVar[dict[str, Declaration]] = {}
     """The fields in the order of help: the fields of the class come first, then the fields of each base."""
@@ -76,8 +78,7 @@ class Printing:
         fields: dict[str, Declaration] = {}
         for base in cls.__mro__:
             group = {"shared": vars(base).get("SHARED", False)}
-            if "SECTION" in vars(base):
-                group["section"] = vars(base)["SECTION"]
+            group |= {name.lower(): vars(base)[name] for name in ("SECTION", "FITS") if name in vars(base)}
             for name, declaration in vars(base).items():
                 if isinstance(declaration, Declaration):
                     known = fields.setdefault(name, declaration)
