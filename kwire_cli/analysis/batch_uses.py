@@ -22,8 +22,8 @@ from kwire_cli.records.layouts import LAYOUTS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.facts.memory import Tables
+    from kwire_cli.source.log_inputs import LogItem
 
 LINGERS = (5, 20, 100)
 """Values of linger.ms that are tried, in milliseconds."""

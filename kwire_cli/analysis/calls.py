@@ -15,12 +15,12 @@ import orjson
 
 from kwire_cli.analysis.call import Call, Evidence
 from kwire_cli.analysis.rows import cells, columns_of
-from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.answer import Note
 from kwire_cli.errors import counted
 from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.queries import needed_by
 from kwire_cli.questions.traffic import Traffic, time_text
+from kwire_cli.source.log_inputs import LogItem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -6,11 +6,11 @@ loop over a large capture decodes only the values that it uses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.subjects import LOGS, TRAFFIC, LogItem, subjects_of
+from kwire_cli.analysis.subjects import LOGS, TRAFFIC
 from kwire_cli.errors import InputError
 from kwire_cli.facts.columns import BY_NAME
 from kwire_cli.facts.frame_values import LAST_SECOND, Half, halves_of
@@ -19,7 +19,7 @@ from kwire_cli.message.redaction import Redaction, redacting
 from kwire_cli.records.batch import Batch
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kinds import Kind
-from kwire_cli.source.log_inputs import LogInput
+from kwire_cli.source.log_inputs import LogInput, LogItem
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
 from kwire_cli.source.request_log.exchange import Exchange
@@ -127,9 +127,9 @@ class Subjects:
 
     def __init__(self, inputs: Sequence[str], how: Reading, text: str | None, *, show_secrets: bool) -> None:
         self._inputs = inputs
-        self._how = how
         self._text = text
         self._redaction = Redaction(how.catalog, show_secrets=show_secrets)
+        self._how = replace(how, hide=self._redaction.record)
 
     def __repr__(self) -> str:
         only = f", only {self._text}" if self._text else ""
@@ -147,10 +147,10 @@ class Subjects:
                 raise InputError("a filter is for captures and logs, and this is a request log", file=opened.name)
             yield from _requests_and_responses(opened)
         elif self._text is None:
-            yield from subjects_of(opened, self._redaction)
+            yield from opened.subjects()
         else:
             wanted = filter_of(self._how.catalog, self._text, "either" if is_log else "frames")
-            for source in subjects_of(opened, self._redaction):
+            for source in opened.subjects():
                 if isinstance(source, LogItem):
                     row: BatchRow | FrameRow = BatchRow(source.item, wanted.deep, self._redaction.record)
                 else:

@@ -26,9 +26,9 @@ from kwire_cli.source.kinds import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.answer import Block, Row
     from kwire_cli.message.redaction import Redaction
+    from kwire_cli.source.log_inputs import LogItem
     from kwire_cli.source.reading import Opened
 
 MOST_CALLS = 250_000

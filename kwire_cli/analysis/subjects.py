@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from functools import lru_cache
-from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
 from kwire_cli.questions.traffic import Traffic
-from kwire_cli.records.batch import PADDING
-from kwire_cli.records.gaps import Gap
 from kwire_cli.source.kafka.traffic import TcpConnection
 from kwire_cli.source.kinds import Kind
-from kwire_cli.source.log_inputs import LogInput
+from kwire_cli.source.log_inputs import LogItem
 from kwire_cli.source.reading import Read, nothing_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from kwire_cli.answer import Answer
-    from kwire_cli.message.redaction import Redaction
-    from kwire_cli.records.batch import Batch
     from kwire_cli.source.reading import Opened
 
 
@@ -31,55 +24,6 @@ LOGS = frozenset({Kind.BATCHES, Kind.FOLDER})
 """Inputs that contain the logs of partitions."""
 LAKES = frozenset({Kind.LAKE})
 """Inputs that contain tables of traffic."""
-
-
-class LogItem(NamedTuple):
-    """A batch of a log, or a gap, with its topic and partition."""
-
-    topic: str | None
-    partition: int | None
-    file: str
-    item: Batch | Gap
-
-    @property
-    def name(self) -> str:
-        """The name of the partition's folder, such as `orders-0`, or of the file if the folder has another name."""
-        return self.file if self.topic is None or self.partition is None else f"{self.topic}-{self.partition}"
-
-    @property
-    def is_unread(self) -> bool:
-        """Whether the bytes are neither a batch nor padding."""
-        return isinstance(self.item, Gap) and self.item.code != PADDING
-
-    @property
-    def log(self) -> tuple[str, str]:
-        """The log: its folder and the partition. Copies of a partition on several brokers are different logs."""
-        return _folder_of(self.file), self.name
-
-
-@lru_cache(maxsize=1 << 10)
-def _folder_of(file: str) -> str:
-    return str(PurePath(file).parent)
-
-
-def subjects_of(opened: Opened, redaction: Redaction | None = None) -> Iterator[Any]:
-    """Yield the subjects of an input. The subjects of a log are its batches and gaps, with the partition.
-
-    With `redaction`, the JSON of batches redacts secrets.
-    """
-    if not isinstance(opened, LogInput):
-        yield from opened.subjects()
-        return
-    try:
-        for file in opened.files():
-            if file.has_batches:
-                source = file.source(opened.how)
-                if redaction is not None:
-                    source = replace(source, hide=redaction.record)
-                for item in file.items(source, opened.caller):
-                    yield LogItem(file.topic, file.partition, file.label, item)
-    finally:
-        opened.caller.done()
 
 
 BOTH = "captures and request logs may show the same requests: ask about each in a run of its own"
@@ -115,7 +59,7 @@ def add_all(
         added = fold.begin(opened) if isinstance(fold, Traffic) else 0
         unread = 0
         if not added:
-            for subject in subjects_of(opened):
+            for subject in opened.subjects():
                 added += connections or not isinstance(subject, TcpConnection)
                 unread += isinstance(subject, LogItem) and subject.is_unread
                 fold.add(subject)

@@ -17,8 +17,8 @@ from kwire_cli.stores.paths import is_file, sizes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.message.redaction import Redaction
+    from kwire_cli.source.log_inputs import LogItem
     from kwire_cli.source.reading import Opened
 
 

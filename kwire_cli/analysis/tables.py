@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.analysis.calls import TableFold
 from kwire_cli.analysis.replays import REPLAYED
-from kwire_cli.analysis.subjects import LAKES, LOGS, TRAFFIC, subjects_of
+from kwire_cli.analysis.subjects import LAKES, LOGS, TRAFFIC
 from kwire_cli.facts.queries import columns_read_by, names_all_columns, needed_by
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.opening import open_inputs
@@ -83,7 +83,7 @@ class InputTables:
         fold = TableFold(self._redaction, {str(at): text for at, text in enumerate(self._queries)}, REPLAYED)
         for opened in open_inputs(self._inputs, self._how, takes=TRAFFIC | LOGS | LAKES):
             if not fold.begin(opened):
-                for subject in subjects_of(opened):
+                for subject in opened.subjects():
                     fold.add(subject)
         tables = fold.finished()
         self._filled.append(tables)  # results of the previous tables stay readable

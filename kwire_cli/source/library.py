@@ -6,7 +6,6 @@ function to use.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import InputError
@@ -118,9 +117,9 @@ def read_records(
     """
     limits = None if max_decompressed is None else Limits(output=max_decompressed, ratio=None)
     definitions = catalog(specs, kafka).with_serdes(serdes)
-    how = Reading(catalog=definitions, record_format=format, topic=topic, limits=limits)
-    source = open_records(data, how)
-    return read_items(source if show_secrets else replace(source, hide=RecordRedaction(definitions)))
+    hide = None if show_secrets else RecordRedaction(definitions)
+    how = Reading(catalog=definitions, record_format=format, topic=topic, limits=limits, hide=hide)
+    return read_items(open_records(data, how))
 
 
 def write_records(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import PurePath
+from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.errors import InputError, counted
+from kwire_cli.records.batch import PADDING
+from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import read_items, recognised_source
 from kwire_cli.source.files import spooled
 from kwire_cli.source.kinds import Kind
@@ -20,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.records.batch import Batch, Source
-    from kwire_cli.records.gaps import Gap
     from kwire_cli.source.reading import Caller, Reading
     from kwire_cli.stores.paths import Place
 
@@ -76,7 +79,7 @@ class LogFile:
 
     def source(self, how: Reading) -> Source:
         """Return the record set that the file is: its bytes, their format and their topic."""
-        return recognised_source(
+        source = recognised_source(
             self.content,
             given=how.topic,
             folder=self.topic,
@@ -84,6 +87,7 @@ class LogFile:
             catalog=how.catalog,
             limits=how.limits,
         )
+        return replace(source, hide=how.hide) if how.hide else source
 
     def items(self, source: Source, caller: Caller) -> Iterator[Batch | Gap]:
         """Yield the batches of the file, which is read as `source`, and the gaps between them."""
@@ -93,6 +97,35 @@ class LogFile:
                 if caller.stopped:
                     return
             yield item
+
+
+class LogItem(NamedTuple):
+    """A batch of a log, or a gap, with its topic and partition."""
+
+    topic: str | None
+    partition: int | None
+    file: str
+    item: Batch | Gap
+
+    @property
+    def name(self) -> str:
+        """The name of the partition's folder, such as `orders-0`, or of the file if the folder has another name."""
+        return self.file if self.topic is None or self.partition is None else f"{self.topic}-{self.partition}"
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether the bytes are neither a batch nor padding."""
+        return isinstance(self.item, Gap) and self.item.code != PADDING
+
+    @property
+    def log(self) -> tuple[str, str]:
+        """The log: its folder and the partition. Copies of a partition on several brokers are different logs."""
+        return _folder_of(self.file), self.name
+
+
+@lru_cache(maxsize=1 << 10)
+def _folder_of(file: str) -> str:
+    return str(PurePath(file).parent)
 
 
 class LogInput(Opened):
@@ -136,14 +169,13 @@ class LogInput(Opened):
             else:
                 yield log_file(file.path)
 
-    def subjects(self) -> Iterator[Batch | Gap | LogFile]:
-        """Yield the batches of each file and the gaps between them, or a file itself if it has no batches."""
+    def subjects(self) -> Iterator[LogItem]:
+        """Yield the batches of each file with batches, and the gaps between them."""
         try:
             for file in self.files():
                 if file.has_batches:
-                    yield from file.items(file.source(self.how), self.caller)
-                else:
-                    yield file
+                    for item in file.items(file.source(self.how), self.caller):
+                        yield LogItem(file.topic, file.partition, file.label, item)
         finally:
             self.caller.done()
 

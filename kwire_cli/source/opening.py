@@ -4,7 +4,7 @@
     for opened in open_inputs(["broker.pcap", "00000000000000000000.log"], how):
         opened.kind                     # Kind.CAPTURE, then Kind.BATCHES
         for subject in opened.subjects():
-            ...                         # Captured, then Batch and Gap
+            ...                         # Captured, then LogItem
 
 The kinds of opened inputs, and their subjects:
 
@@ -12,7 +12,7 @@ The kinds of opened inputs, and their subjects:
     BodiesInput      Decoded                                            bodies of one message
     CaptureInput     Captured                                           a capture, or the files of a capture point
     RequestLogInput  Exchange, LineFault                                a broker's request log
-    LogInput         Batch, Gap, LogFile (a file without batches)       batches, a segment, a folder
+    LogInput         LogItem (a batch or a gap, with its partition)     batches, a segment, a folder
     LakeInput        none: questions read its tables                    a lake
 
 `open_inputs` takes the arguments of a command line, `open_input` one path, open file, or bytes. Remarks, faults and
@@ -48,18 +48,17 @@ if TYPE_CHECKING:
 
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
-    from kwire_cli.records.batch import Batch, Source
-    from kwire_cli.records.gaps import Gap
+    from kwire_cli.records.batch import Source
     from kwire_cli.source.capture_inputs import CapturePoints
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.log_inputs import LogFile
+    from kwire_cli.source.log_inputs import LogFile, LogItem
     from kwire_cli.source.request_log.exchange import Exchange
     from kwire_cli.source.request_log.reading import LineFault
     from kwire_cli.stores.paths import Place
 
-Subject: TypeAlias = "Captured | Frame | Decoded | Batch | Gap | LogFile | Exchange | LineFault"
-"""The subjects of opened inputs: a line of a capture, a frame, a body, a batch or the gap between two, a file of a log
-directory without batches, a logged request with its response, or a line of a request log that cannot be read."""
+Subject: TypeAlias = "Captured | Frame | Decoded | LogItem | Exchange | LineFault"
+"""The subjects of opened inputs: a line of a capture, a frame, a body, a batch of a log or the gap between two, a
+logged request with its response, or a line of a request log that cannot be read."""
 READABLE = frozenset(
     {Kind.CAPTURE, Kind.LAKE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FILE, Kind.FRAMES, Kind.BODY, Kind.FOLDER}
 )

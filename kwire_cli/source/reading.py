@@ -19,6 +19,7 @@ from kwire_cli.stores.paths import BYTES, location
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from kwire_cli.records.batch import Hide
     from kwire_cli.records.codecs import Limits
     from kwire_cli.source.packets import tcp
     from kwire_cli.spec.catalog import Catalog
@@ -62,6 +63,7 @@ class Reading:
         verbose: Whether the caller receives remarks on how inputs were recognised.
         connections: Whether captures also yield their TCP connections, each after its end.
         packets: Whether lines of captures have the places of their packets.
+        hide: The secrets in records that `to_json` of batches leaves out by default.
 
     """
 
@@ -85,6 +87,7 @@ class Reading:
     verbose: bool = False
     connections: bool = False
     packets: bool = False
+    hide: Hide | None = None
 
     @property
     def says(self) -> Kind | None:

@@ -13,7 +13,6 @@ from kit.logs import document
 
 import kwire_cli
 from kwire_cli.analysis import summary_parts
-from kwire_cli.analysis.subjects import LogItem
 from kwire_cli.analysis.summary import MOST_COMMANDS, Summary, proposals
 from kwire_cli.analysis.summary_parts import InputFacts, Logs
 from kwire_cli.analysis.summary_text import MOST_FINDINGS
@@ -23,6 +22,7 @@ from kwire_cli.questions.rule_files import rules
 from kwire_cli.records.batch import Head
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kafka.line_records import anomaly_codes
+from kwire_cli.source.log_inputs import LogItem
 from kwire_cli.source.opening import open_input
 from kwire_cli.source.reading import Reading
 from kwire_cli.source.request_log.exchange import Reader
@@ -43,15 +43,7 @@ LOGS = SAMPLES / "logs"
 
 def subjects(path):
     how = Reading(catalog=CATALOG, connections=True)
-    opened = open_input(str(path), how)
-    if path.is_dir():
-        return [
-            LogItem(file.topic, file.partition, file.label, item)
-            for file in opened.files()
-            if file.has_batches
-            for item in file.items(file.source(how), opened.caller)
-        ]
-    return [*opened.subjects()]
+    return [*open_input(str(path), how).subjects()]
 
 
 def summary_of(path, kind="capture"):

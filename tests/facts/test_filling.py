@@ -9,7 +9,6 @@ from kit.calls import SAMPLES as FOLDER
 from kit.captures import capture_of_all
 from kit.messages import exchanges
 
-from kwire_cli.analysis.subjects import subjects_of
 from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.columnar.filling import Filling, fill
 from kwire_cli.facts.columnar.frames import MANY_AT_A_TIME
@@ -64,7 +63,7 @@ def tables(names):
 def one_by_one(*paths, names=FEW):
     filled, caller = tables(names), Noted()
     for each in opened(paths, caller):
-        for subject in subjects_of(each):
+        for subject in each.subjects():
             filled.add(subject)
     filled.finish()
     return filled, caller.notes

@@ -14,7 +14,6 @@ from kit.traffic import pcap_file
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.analysis.replays import REPLAYED
 from kwire_cli.analysis.rows import columns_of
-from kwire_cli.analysis.subjects import LogItem, subjects_of
 from kwire_cli.facts.batches import BATCHES
 from kwire_cli.facts.bodies import table_of
 from kwire_cli.facts.columns import FRAMES, IN_MEMORY
@@ -25,6 +24,7 @@ from kwire_cli.questions.diagnose import findings as query_findings
 from kwire_cli.questions.rule_files import SEVERITIES, rules
 from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.kafka.traffic import TcpConnection
+from kwire_cli.source.log_inputs import LogItem
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
@@ -306,9 +306,7 @@ def is_connection(subject):
 def subjects(*paths, connections=False):
     """Return the subjects of captures, request logs and log directories."""
     how = Reading(catalog=CATALOG, connections=connections)
-    return [
-        subject for opened in open_inputs([str(path) for path in paths], how) for subject in subjects_of(opened)
-    ]  # fmt: skip
+    return [subject for opened in open_inputs([str(path) for path in paths], how) for subject in opened.subjects()]
 
 
 def asked(fold, given):

@@ -18,7 +18,7 @@ from kwire_cli.analysis.costs.proposals import Assumption, Pricing
 from kwire_cli.analysis.costs.record_forms import AS_IS, FORMS as RECORD_FORMS, Codec, RecordForms
 from kwire_cli.analysis.costs.records_answer import records_answer
 from kwire_cli.analysis.opening import open as open_subjects
-from kwire_cli.analysis.subjects import LogItem, add_all
+from kwire_cli.analysis.subjects import add_all
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.facts.costs.columns import DIMENSIONS, owners_of
 from kwire_cli.facts.costs.counting import Costs
@@ -28,6 +28,7 @@ from kwire_cli.records.compression import CODECS
 from kwire_cli.records.registers import Register
 from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.source.kinds import Kind
+from kwire_cli.source.log_inputs import LogItem
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog

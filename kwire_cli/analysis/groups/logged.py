@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.coordinators import CoordinatorRecord
-    from kwire_cli.analysis.subjects import LogItem
+    from kwire_cli.source.log_inputs import LogItem
 
     Body = dict[str, Any]
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.groups.members import OfGroup
     from kwire_cli.analysis.groups.moves import Assignment, Move
-    from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.facts.memory import Tables
+    from kwire_cli.source.log_inputs import LogItem
 
 MOST_MOVES = 1 << 17
 """Maximum number of moves of all groups, without heartbeats that are not news. Further moves are dropped.

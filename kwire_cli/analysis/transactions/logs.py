@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from kwire_cli.analysis.coordinators import CoordinatorRecord, Event as LogRecord
-    from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.analysis.transactions.model import What
     from kwire_cli.records.batch import Head
     from kwire_cli.records.producers import PartitionTransaction, Problem
+    from kwire_cli.source.log_inputs import LogItem
 
 MOST_IDS = 1 << 16
 """Maximum number of transactional ids in memory."""

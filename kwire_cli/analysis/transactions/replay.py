@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.call import Call
     from kwire_cli.analysis.rows import Row
-    from kwire_cli.analysis.subjects import LogItem
     from kwire_cli.facts.memory import Tables
+    from kwire_cli.source.log_inputs import LogItem
 
 
 class TransactionReplay:
