@@ -22,11 +22,10 @@ from kwire_cli.cli.typed_options import argument, option, takes
 from kwire_cli.errors import did_you_mean
 from kwire_cli.spec.evolution.breaking import RULES, breaking
 from kwire_cli.spec.evolution.sources import are_files, read_definitions
-from kwire_cli.view.marks import break_marks
 
 if TYPE_CHECKING:
-    from kwire_cli.spec.evolution.breaking import Break
     from kwire_cli.spec.evolution.sources import Given
+    from kwire_cli.spec.files import Finding
 
 LEVELS = ("wire", "tagged", "source", "advice")
 COLUMNS = (
@@ -103,13 +102,13 @@ def command(environment: Environment, options: Options) -> Exit:
     wanted = LEVELS[: LEVELS.index(options.level) + 1]
     reported = [breakage for breakage in breakages if breakage.severity in wanted]
     answer = Answer("What breaks", [Table("breaks", COLUMNS, [_break_row(breakage) for breakage in reported])])
-    write_findings(environment, options, [*break_marks(reported)], answer)
+    write_findings(environment, options, reported, answer)
     environment.note(_summarize(breakages, reported, wanted))
     return Exit.FOUND if reported else Exit.DONE
 
 
-def _break_row(breakage: Break) -> tuple[object, ...]:
-    what = (breakage.message, breakage.path, [str(versions) for versions in breakage.versions], breakage.what)
+def _break_row(breakage: Finding) -> tuple[object, ...]:
+    what = (breakage.definition, breakage.path, [str(versions) for versions in breakage.versions], breakage.message)
     readers = (breakage.old_reads_new, breakage.new_reads_old)
     return (breakage.rule, breakage.severity, *what, *readers, breakage.file, breakage.line, breakage.column)
 
@@ -132,16 +131,16 @@ def _parse_exception(text: str) -> tuple[str, str]:
     return rule, path
 
 
-def _is_excepted(each: Break, exceptions: list[tuple[str, str]]) -> bool:
-    where = f"{each.message}.{each.path}" if each.path else each.message
+def _is_excepted(each: Finding, exceptions: list[tuple[str, str]]) -> bool:
+    where = each.place
     for rule, path in exceptions:
         if each.rule == rule and (not path or where == path or where.startswith((f"{path}.", f"{path}[]"))):
             return True
     return False
 
 
-def _summarize(found: list[Break], shown: list[Break], wanted: tuple[str, ...]) -> str:
-    def counts(breakages: list[Break]) -> str:
+def _summarize(found: list[Finding], shown: list[Finding], wanted: tuple[str, ...]) -> str:
+    def counts(breakages: list[Finding]) -> str:
         by_severity: Counter[str] = Counter(breakage.severity for breakage in breakages)
         return ", ".join(f"{by_severity[level]} {level}" for level in LEVELS if by_severity[level])
 

@@ -13,7 +13,7 @@ import click
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import REPORT_FORMATS
 from kwire_cli.cli.typed_options import option
-from kwire_cli.view.marks import github_lines, mark_lines, sarif_text
+from kwire_cli.view.marks import finding_lines, github_lines, sarif_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Report
-    from kwire_cli.view.marks import Mark
+    from kwire_cli.spec.files import Finding
 
 TEXTS = ("text", "github", "sarif")
 """Formats in addition to the formats of Answers."""
@@ -41,7 +41,7 @@ def format_option() -> Any:
 def write_findings(
     environment: Environment,
     options: Report,
-    marks: Sequence[Mark],
+    findings: Sequence[Finding],
     answer: Answer,
 ) -> None:
     """Write findings, which are the rows of the table of an answer."""
@@ -50,10 +50,10 @@ def write_findings(
         emit(environment, answer, options)
         return
     if chosen == "text":
-        environment.write_lines(mark_lines(marks))
+        environment.write_lines(finding_lines(findings))
     elif chosen == "github":
-        for line in github_lines(marks):
+        for line in github_lines(findings):
             environment.write(line)
     else:
         command = click.get_current_context().info_name or ""
-        environment.write(sarif_text(marks, command))
+        environment.write(sarif_text(findings, command))

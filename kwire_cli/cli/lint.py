@@ -24,7 +24,6 @@ from kwire_cli.spec.conventions import advise, definition_advice
 from kwire_cli.spec.evolution.sources import definition_texts
 from kwire_cli.spec.files import json_files
 from kwire_cli.spec.rules import BOOKS, DEFAULT_BOOK, check_folder, check_many
-from kwire_cli.view.marks import lint_marks
 
 if TYPE_CHECKING:
     from kwire_cli.spec.files import Finding
@@ -97,7 +96,7 @@ def command(environment: Environment, options: Options) -> Exit:
         for finding in findings
     ]
     answer = Answer("Definitions", [Table("findings", COLUMNS, rows)])
-    write_findings(environment, options, [*lint_marks(findings)], answer)
+    write_findings(environment, options, findings, answer)
     summary = f"{counted(counts['error'], 'error')}, {counted(counts['warning'], 'warning')}"
     environment.note(f"{summary}, {counts['advice']} advice" if options.advice else summary)
     return Exit.FOUND if counts["error"] else Exit.DONE

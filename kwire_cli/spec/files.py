@@ -166,15 +166,28 @@ Severity = Literal["error", "warning", "advice"]
 class Finding(NamedTuple):
     """One violation of a rule, or advice. `line` and `column` count from 1; `path` names the place in the definition,
     as in Topics.Name.tag.
+
+    A violation of compatibility has `path` in JSON names, the name of the `definition`, and the affected `versions`;
+    none means all. `old_reads_new` is the fault of an old reader with the bytes of a new writer, `new_reads_old` the
+    converse.
     """
 
     rule: str
-    severity: Severity
+    severity: str
     message: str
     file: str | None = None
     line: int | None = None
     column: int | None = None
     path: str | None = None
+    definition: str = ""
+    versions: tuple[Any, ...] = ()
+    old_reads_new: str | None = None
+    new_reads_old: str | None = None
+
+    @property
+    def place(self) -> str:
+        """The definition and the field in it."""
+        return ".".join(filter(None, (self.definition, self.path)))
 
 
 class Spot(NamedTuple):

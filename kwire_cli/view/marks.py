@@ -1,8 +1,7 @@
-"""Findings of `kwire lint` and `kwire breaking` as marks at lines of files.
+"""Findings of `kwire lint` and `kwire breaking` at lines of files.
 
-Findings of both commands are first converted to a `Mark`, so that each output format needs to be written only once. The
-formats are text with the `file:line:column` of compilers, GitHub's workflow commands, which GitHub shows at their lines
-in a pull request, and SARIF 2.1.0, which code scanning tools import.
+The formats are text with the `file:line:column` of compilers, GitHub's workflow commands, which GitHub shows at their
+lines in a pull request, and SARIF 2.1.0, which code scanning tools import.
 """
 
 from __future__ import annotations
@@ -22,46 +21,11 @@ from kwire_cli.view.lines import escaped_lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from kwire_cli.spec.evolution.breaking import Break
     from kwire_cli.spec.files import Finding
     from kwire_cli.view.lines import Line
 
 Level = Literal["error", "warning", "note"]
 """Levels of SARIF. GitHub's workflow commands call a note a notice."""
-
-
-class Mark(NamedTuple):
-    """A finding at a line and column of a file. Both count from 1."""
-
-    rule: str
-    severity: str
-    """The severity in the words of the command that reports the finding."""
-    place: str
-    """The message and the field in it."""
-    where: str
-    """The place for display, with versions. Empty if the finding concerns the file."""
-    what: str
-    file: str | None = None
-    line: int | None = None
-    column: int | None = None
-    readers: tuple[tuple[str, str], ...] = ()
-    """Readers that fail, each with the failure."""
-
-    @property
-    def level(self) -> Level:
-        """The level of SARIF."""
-        return _LEVELS[self.severity]
-
-    @property
-    def sentence(self) -> str:
-        """The place and the problem."""
-        return f"{self.where}: {self.what}" if self.where else self.what
-
-    @property
-    def text(self) -> str:
-        """The sentence, the failure of each reader, and the summary of the rule of a break, on separate lines."""
-        summary = [BREAKING[self.rule].summary] if self.rule in BREAKING else []
-        return "\n".join([self.sentence, *(" ".join(reader) for reader in self.readers), *summary])
 
 
 class Explanation(NamedTuple):
@@ -82,32 +46,45 @@ _LEVELS: dict[str, Level] = {
 _STYLES: dict[Level, str] = {"error": "warning", "warning": "bytes", "note": "dim"}
 
 
-def break_marks(found: Iterable[Break]) -> Iterator[Mark]:
-    """Yield the marks of breaks."""
-    for each in found:
-        place = f"{each.message}.{each.path}" if each.path else each.message
-        one = len(each.versions) == 1 and each.versions[0].low == each.versions[0].high
-        versions = f" version{'' if one else 's'} {spans(each.versions)}" if each.versions else ""
-        at = each.file, each.line, each.column
-        yield Mark(each.rule, each.severity, place, place + versions, each.what, *at, (*_readers(each),))
+def _level(finding: Finding) -> Level:
+    return _LEVELS[finding.severity]
 
 
-def _readers(each: Break) -> Iterator[tuple[str, str]]:
-    if each.old_reads_new and each.old_reads_new == each.new_reads_old:
-        yield "either reader, of what the other side writes:", each.old_reads_new
+def _place(finding: Finding) -> str:
+    """Return the message and the field in it. Rules of one definition name the message by its file."""
+    return (
+        finding.place if finding.definition else ".".join(filter(None, (Path(finding.file or "").stem, finding.path)))
+    )
+
+
+def _where(finding: Finding) -> str:
+    """Return the place for display, with versions. It is empty if the finding concerns the file."""
+    if not finding.definition:
+        return finding.path or ""
+    one = len(finding.versions) == 1 and finding.versions[0].low == finding.versions[0].high
+    versions = f" version{'' if one else 's'} {spans(finding.versions)}" if finding.versions else ""
+    return finding.place + versions
+
+
+def _readers(finding: Finding) -> Iterator[tuple[str, str]]:
+    """Yield the readers that fail, each with the failure."""
+    if finding.old_reads_new and finding.old_reads_new == finding.new_reads_old:
+        yield "either reader, of what the other side writes:", finding.old_reads_new
         return
-    if each.old_reads_new:
-        yield "an old reader of what a new writer writes:", each.old_reads_new
-    if each.new_reads_old:
-        yield "a new reader of what an old writer writes:", each.new_reads_old
+    if finding.old_reads_new:
+        yield "an old reader of what a new writer writes:", finding.old_reads_new
+    if finding.new_reads_old:
+        yield "a new reader of what an old writer writes:", finding.new_reads_old
 
 
-def lint_marks(found: Iterable[Finding]) -> Iterator[Mark]:
-    """Yield the marks of findings in definitions."""
-    for each in found:
-        place = ".".join(filter(None, (Path(each.file or "").stem, each.path)))
-        at = each.file, each.line, each.column
-        yield Mark(each.rule, each.severity, place, each.path or "", each.message, *at)
+def _sentence(finding: Finding) -> str:
+    return ": ".join(filter(None, (_where(finding), finding.message)))
+
+
+def _text(finding: Finding) -> str:
+    """Return the sentence, the failure of each reader, and the summary of the rule of a break, on separate lines."""
+    summary = [BREAKING[finding.rule].summary] if finding.rule in BREAKING else []
+    return "\n".join([_sentence(finding), *(" ".join(reader) for reader in _readers(finding)), *summary])
 
 
 def _file(name: str | None) -> str | None:
@@ -122,32 +99,34 @@ def _file(name: str | None) -> str | None:
     return path.as_posix()
 
 
-def mark_lines(marks: Iterable[Mark]) -> Iterator[Line]:
-    """Yield each mark with its place, severity, rule and path, and the failures of readers below it."""
-    for mark in marks:
-        place = ":".join(str(part) for part in (mark.file, mark.line, mark.column) if part is not None)
+def finding_lines(findings: Iterable[Finding]) -> Iterator[Line]:
+    """Yield each finding with its place, severity, rule and path, and the failures of readers below it."""
+    for finding in findings:
+        place = ":".join(str(part) for part in (finding.file, finding.line, finding.column) if part is not None)
+        where = _where(finding)
         yield [
-            (f"{place}: " if mark.file else "", "name"),
-            (f"{mark.severity} {mark.rule}", _STYLES[mark.level]),
-            (f" {mark.where}: " if mark.where else " ", "dim"),
-            (mark.what, ""),
+            (f"{place}: " if finding.file else "", "name"),
+            (f"{finding.severity} {finding.rule}", _STYLES[_level(finding)]),
+            (f" {where}: " if where else " ", "dim"),
+            (finding.message, ""),
         ]
-        for who, does in mark.readers:
+        for who, does in _readers(finding):
             yield [(f"    {who} ", "dim"), (does, "")]
 
 
-def github_lines(marks: Iterable[Mark]) -> Iterator[str]:
-    """Yield a workflow command for each mark: an error, a warning, or a notice."""
-    for mark in marks:
-        command = "notice" if mark.level == "note" else mark.level
+def github_lines(findings: Iterable[Finding]) -> Iterator[str]:
+    """Yield a workflow command for each finding: an error, a warning, or a notice."""
+    for finding in findings:
+        level = _level(finding)
+        command = "notice" if level == "note" else level
         about = {
-            "file": _file(mark.file),
-            "line": mark.line,
-            "col": mark.column,
-            "title": f"{mark.rule} ({mark.severity})",
+            "file": _file(finding.file),
+            "line": finding.line,
+            "col": finding.column,
+            "title": f"{finding.rule} ({finding.severity})",
         }
         properties = ",".join(f"{key}={escape_command(str(value), ':,')}" for key, value in about.items() if value)
-        yield f"::{command} {properties}::{escape_command(f'{mark.severity} {mark.rule} {mark.text}')}"
+        yield f"::{command} {properties}::{escape_command(f'{finding.severity} {finding.rule} {_text(finding)}')}"
 
 
 def escape_command(text: str, more: str = "") -> str:
@@ -161,11 +140,10 @@ def escape_command(text: str, more: str = "") -> str:
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def sarif_text(marks: Iterable[Mark], command: str) -> str:
-    """Return the SARIF log of one run of a command, with the rules of its marks."""
-    marks = list(marks)
-    rules = list(dict.fromkeys(mark.rule for mark in marks))
-    levels = {mark.rule: mark.level for mark in reversed(marks)}
+def sarif_text(findings: Sequence[Finding], command: str) -> str:
+    """Return the SARIF log of one run of a command, with the rules of its findings."""
+    rules = list(dict.fromkeys(finding.rule for finding in findings))
+    levels = {finding.rule: _level(finding) for finding in reversed(findings)}
     driver = {
         "name": "kwire",
         "version": VERSION,
@@ -175,7 +153,7 @@ def sarif_text(marks: Iterable[Mark], command: str) -> str:
         "tool": {"driver": driver},
         "automationDetails": {"id": f"kwire {command}/"},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(mark, rules) for mark in marks],
+        "results": [_result(finding, rules) for finding in findings],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2)
 
@@ -207,18 +185,20 @@ def _rule(rule: str, level: Level) -> dict[str, Any]:
     }
 
 
-def _result(mark: Mark, rules: Sequence[str]) -> dict[str, Any]:
-    region = {"startLine": mark.line or 1} | ({"startColumn": mark.column} if mark.column else {})
-    location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": mark.place}]}
-    if file := _file(mark.file):
+def _result(finding: Finding, rules: Sequence[str]) -> dict[str, Any]:
+    place = _place(finding)
+    region = {"startLine": finding.line or 1} | ({"startColumn": finding.column} if finding.column else {})
+    location: dict[str, Any] = {"logicalLocations": [{"fullyQualifiedName": place}]}
+    if file := _file(finding.file):
         location["physicalLocation"] = {"artifactLocation": {"uri": _uri(file)}, "region": region}
+    first_line = _sentence(finding).partition("\n")[0]
     return {
-        "ruleId": mark.rule,
-        "ruleIndex": rules.index(mark.rule),
-        "level": mark.level,
-        "message": {"text": mark.text},
+        "ruleId": finding.rule,
+        "ruleIndex": rules.index(finding.rule),
+        "level": _level(finding),
+        "message": {"text": _text(finding)},
         "locations": [location],
-        "partialFingerprints": {"kwire/v1": f"{mark.rule} {mark.place} {mark.sentence.partition(chr(10))[0]}"},
+        "partialFingerprints": {"kwire/v1": f"{finding.rule} {place} {first_line}"},
     }
 
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, strategies as st
 from kit.commands import examples
 
-from kwire_cli.spec.evolution.breaking import RULES as BREAKING, Break
+from kwire_cli.spec.evolution.breaking import RULES as BREAKING
 from kwire_cli.spec.files import Finding
 from kwire_cli.spec.rules import ADVICE, RULES
-from kwire_cli.view.marks import break_marks, explanation, github_lines, lint_marks, sarif_text
+from kwire_cli.view.marks import explanation, github_lines, sarif_text
 
 EVERY_RULE = [*BREAKING, *RULES, *ADVICE]
 TEXTS = st.text(st.characters(), max_size=40)
@@ -23,8 +23,8 @@ file of a revision, as in HEAD:specs.
 """
 
 
-def run_of(marks):
-    log = json.loads(sarif_text(marks, "lint"))
+def run_of(findings):
+    log = json.loads(sarif_text(findings, "lint"))
     assert (log["version"], len(log["runs"])) == ("2.1.0", 1)
     [run] = log["runs"]
     return run["tool"]["driver"]["rules"], run["results"]
@@ -45,7 +45,7 @@ def test_results_point_to_their_rules_and_places(rows):
         Finding(rule, "error", message, file or None, line, line, path or None)
         for rule, message, file, path, line in rows
     ]
-    rules, results = run_of(lint_marks(findings))
+    rules, results = run_of(findings)
     assert len({rule["id"] for rule in rules}) == len(rules)
     for finding, result in zip(findings, results, strict=True):
         assert (result["ruleId"], rules[result["ruleIndex"]]["id"]) == (finding.rule, finding.rule)
@@ -61,7 +61,7 @@ def test_results_point_to_their_rules_and_places(rows):
 @examples(30)
 @given(TEXTS, TEXTS, TEXTS)
 def test_a_workflow_command_is_one_line(message, file, path):
-    [line] = github_lines(lint_marks([Finding("TAG_RANGE", "error", message, file, 1, 1, path)]))
+    [line] = github_lines([Finding("TAG_RANGE", "error", message, file, 1, 1, path)])
     assert line.startswith("::error ")
     assert not set(line) & {"\n", "\r"}
     properties, _, _ = line.removeprefix("::error ").partition("::")
@@ -78,12 +78,11 @@ def test_a_workflow_command_is_one_line(message, file, path):
     ],
 )
 def test_files_are_named_as_the_repository_has_them(name, uri):
-    [mark] = break_marks([Break("MESSAGE_REMOVED", "wire", "A", "", (), "gone", file=name)])
-    _, [result] = run_of([mark])
+    _, [result] = run_of([Finding("MESSAGE_REMOVED", "wire", "gone", name, definition="A")])
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
 
 
 def test_a_file_below_the_current_folder_is_named_from_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    [line] = github_lines(lint_marks([Finding("TAG_RANGE", "error", "", str(tmp_path / "specs" / "A.json"))]))
+    [line] = github_lines([Finding("TAG_RANGE", "error", "", str(tmp_path / "specs" / "A.json"))])
     assert line.startswith("::error file=specs/A.json,")

@@ -7,12 +7,12 @@ once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kwire_cli.spec.evolution.changes import Problem, changes, definition_part, problems, shown
 from kwire_cli.spec.evolution.layout import Stretches, joined, layout_at, matched
+from kwire_cli.spec.files import Finding
 from kwire_cli.spec.model import Versions, fields_by_path, header_version_of
 
 if TYPE_CHECKING:
@@ -301,28 +301,6 @@ def _struct(path: str) -> str:
 # readers that fail and the place.
 
 
-@dataclass(frozen=True)
-class Break:
-    """A rule that a change breaks. `path` is a field's in JSON names, empty for the message; `versions` are the
-    affected ranges, empty for all.
-
-    `old_reads_new` is the fault of an old reader with the bytes of a new writer, and `new_reads_old` the converse, or
-    None. `file`, `line` and `column` locate the part in the new definition, or in the old one if the new one lacks it.
-    """
-
-    rule: str
-    severity: Severity
-    message: str
-    path: str
-    versions: tuple[Versions, ...]
-    what: str
-    old_reads_new: str | None = None
-    new_reads_old: str | None = None
-    file: str | None = None
-    line: int = 1
-    column: int = 1
-
-
 class _VersionProblem(NamedTuple):
     """A problem in one version or more: its severity there, and the definition that has it."""
 
@@ -334,19 +312,20 @@ class _VersionProblem(NamedTuple):
 _WITHOUT_HEADERS = frozenset({"data", "coordinator-key", "coordinator-value"})
 
 
-def breaking(old: Definitions, new: Definitions, *, part: bool = False) -> list[Break]:
+def breaking(old: Definitions, new: Definitions, *, part: bool = False) -> list[Finding]:
     """Return everything that two sets of definitions break, by message in the order of the old ones, the worst first.
 
     With `part` the new definitions are a subset: none is reported as missing, and if each side has one definition,
     these are compared.
     """
-    breaks: list[Break] = []
+    breaks: list[Finding] = []
+    order = list[str](SEVERITIES)
     for match in matched(old, new, part=part):
-        breaks += sorted(_of_message(match), key=lambda problem: [*SEVERITIES].index(problem.severity))
+        breaks += sorted(_of_message(match), key=lambda found: order.index(found.severity))
     return breaks
 
 
-def _of_message(match: Match) -> Iterator[Break]:
+def _of_message(match: Match) -> Iterator[Finding]:
     findings: dict[_VersionProblem, list[Versions]] = {}
     for problem in _of_definition(match):
         # Of a message that was never released there are no programs either.
@@ -451,23 +430,21 @@ def _layouts(old: MessageSpec, version: int, given: Given, new_version: int) -> 
     yield from problems(layout_at(old, version), layout_at(new, new_version))
 
 
-def _break(old: Given, found: _VersionProblem, versions: tuple[Versions, ...], *, unreleased: bool) -> Break:
+def _break(old: Given, found: _VersionProblem, versions: tuple[Versions, ...], *, unreleased: bool) -> Finding:
     problem = found.problem
-    rule = RULES[found.problem.rule]
+    rule = RULES[problem.rule]
     where = found.new or old
-    line, column = where.place(problem.path, rule.key)
-    return Break(
+    return Finding(
         problem.rule,
         found.severity,
-        old.spec.name,
-        problem.path,
-        versions,
         f"{problem.what} (never released)" if unreleased else problem.what,
+        where.spec.file,
+        *where.place(problem.path, rule.key),
+        problem.path,
+        old.spec.name,
+        versions,
         rule.old_reads_new if problem.old_fails else None,
         rule.new_reads_old if problem.new_fails else None,
-        where.spec.file,
-        line,
-        column,
     )
 
 

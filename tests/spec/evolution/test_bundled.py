@@ -15,7 +15,7 @@ def test_all_definitions_together_are_compatible_with_themselves():
 def test_layouts_that_kafka_4_0_had_are_found():
     old = read_definitions([f"{specs_folder()}/kafka-4.0"])
     found = {
-        (each.message, each.path): each.severity for each in breaking(old, DEFINITIONS) if each.rule == "FIELD_ADDED"
+        (each.definition, each.path): each.severity for each in breaking(old, DEFINITIONS) if each.rule == "FIELD_ADDED"
     }
     assert found == {
         (

@@ -50,10 +50,7 @@ def test_its_commands_and_rules_are_those_of_the_code(updating, monkeypatch):
 @pytest.mark.shared
 def test_all_that_two_releases_differ_in_is_judged():
     sets = [read_definitions([str(FACTS / f"kafka-{release}.json")]) for release in ("3.9.2", "4.4.0")]
-    found = {
-        (each.rule, each.severity, f"{each.message}.{each.path}".rstrip("."), spans(each.versions) or "-")
-        for each in breaking_breaking(*sets)
-    }
+    found = {(each.rule, each.severity, each.place, spans(each.versions) or "-") for each in breaking_breaking(*sets)}
     judged = [row for row in JUDGED.finditer(judgments()) if len(row["judgment"]) > 10]
     rows = [
         (row["rule"], row["severity"], where, row["versions"]) for row in judged for where in row["where"].split(", ")

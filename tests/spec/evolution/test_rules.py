@@ -34,7 +34,7 @@ def test_each_rule_finds_its_change(rule, case):
     assert (one.old_reads_new is not None, one.new_reads_old is not None) == FAILS[case.fails]
     assert one.file
     assert one.line
-    assert one.what
+    assert one.message
     # At most one rule is about the bytes of a place; what names and remarks say beside it is no break.
     bytes_of = [(each.path, version) for each in breaks if each.severity == "wire" for version in numbers(each)]
     assert len(bytes_of) == len(set(bytes_of))
@@ -99,7 +99,7 @@ def test_what_was_never_released_is_advice():
     released, unreleased = found(old, request(A | {"type": "int64"}))
     assert (released.rule, released.severity, numbers(released)) == ("TYPE_CHANGED", "wire", (0, 1))
     assert (unreleased.rule, unreleased.severity, numbers(unreleased)) == ("TYPE_CHANGED", "advice", (2,))
-    assert unreleased.what == f"{released.what} (never released)"
+    assert unreleased.message == f"{released.message} (never released)"
 
 
 def test_a_response_is_as_unreleased_as_its_request():
@@ -165,7 +165,7 @@ NULL = {"nullableVersions": "1+", "default": "null"}
     ],
 )
 def test_defaults_are_told_as_values(old, new, what):
-    assert [each.what for each in found(message(old), message(new)) if each.rule == "TAG_DEFAULT_CHANGED"] == [what]
+    assert [each.message for each in found(message(old), message(new)) if each.rule == "TAG_DEFAULT_CHANGED"] == [what]
 
 
 def test_a_field_that_may_not_be_null_any_more_gives_its_struct_another_default():
