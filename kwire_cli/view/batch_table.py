@@ -15,7 +15,7 @@ from kwire_cli.engine.values import instant
 from kwire_cli.errors import counted
 from kwire_cli.records.batch import TRUNCATED, Batch, base64_text, head_json, headers_of, record_json
 from kwire_cli.structs.records.parts import BATCH_KEYS, RECORD_KEYS
-from kwire_cli.view.lines import moment
+from kwire_cli.view.meanings import moment
 from kwire_cli.view.tables import text_of
 from kwire_cli.view.widths import Column, cut
 

@@ -1,25 +1,20 @@
-"""Styled lines, the escaping of text, and the meaning of numbers.
+"""Styled lines, and the escaping of text.
 
 All views for display consist of lines, and a line is a list of (text, style). The caller that prints a line decides
 whether styles become colours, HTML or nothing. Names in captures can contain terminal escape sequences, so text is
-escaped here. The meaning of a number, such as the name of an error code or the date of a timestamp, is shown next to
-the number and never replaces it.
+escaped here.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from kwire_cli.engine.values import instant
 from kwire_cli.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.engine.program import Leaf
-    from kwire_cli.spec.catalog import Catalog
 
 
 Line = list[tuple[str, str]]
@@ -142,39 +137,3 @@ def anomaly_lines(anomalies: Iterable[Anomaly]) -> Iterator[Line]:
             (anomaly.code, "warning"),
             (escaped(f" {where}at byte {anomaly.offset}: {anomaly.detail}"), "dim"),
         ]
-
-
-TIME_NAMES = ("timestamp", "timestampms", "timems", "expirytime")
-"""Endings of the lower-case names of fields that are timestamps."""
-API_KEYS = ("requestApiKey", "apiKey")
-EARLIEST_MS = 946_684_800_000
-"""The year 2000. A smaller number is not shown as a date."""
-LATEST_MS = 4_102_444_800_000
-"""The year 2100. This and larger numbers are not shown as dates."""
-
-
-def meaning(catalog: Catalog, message: str, leaf: Leaf, value: Any) -> str | None:
-    """Return the meaning of a field's value: the name of an error, api or enum value, or the date of a timestamp.
-
-    Return None if the value has no meaning besides itself.
-    """
-    if isinstance(value, float) or value is None:
-        return None
-    if leaf.name in API_KEYS and leaf.kind == "int16":
-        api = catalog.named_api(value)
-        return api.name if api else None
-    return _named(catalog, message, leaf.path, value) or _date(leaf, value)
-
-
-@lru_cache(maxsize=4096, typed=True)
-def _named(catalog: Catalog, message: str, path: str, value: int | str | bool) -> str | None:  # noqa: FBT001 - a field's value may be one
-    return catalog.named_value(message, path.replace("[]", ""), value)
-
-
-def _date(leaf: Leaf, value: Any) -> str | None:
-    return moment(value) if leaf.kind == "int64" and leaf.name.lower().endswith(TIME_NAMES) else None
-
-
-def moment(value: int) -> str | None:
-    """Return milliseconds since 1970 as a date. Return None for dates before 2000 or from 2100 on."""
-    return str(instant(value)) if EARLIEST_MS <= value < LATEST_MS else None

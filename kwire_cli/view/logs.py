@@ -16,7 +16,8 @@ from kwire_cli.engine.values import instant
 from kwire_cli.errors import counted
 from kwire_cli.source.logs.model import ENTRIES, OFFSET_CHECKPOINTS, Kind
 from kwire_cli.view.hex import COLOURS, byte_rows
-from kwire_cli.view.lines import Line, anomaly_lines, moment
+from kwire_cli.view.lines import Line, anomaly_lines
+from kwire_cli.view.meanings import moment
 from kwire_cli.view.tables import text_of
 from kwire_cli.view.widths import Column, layout
 

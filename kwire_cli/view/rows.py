@@ -19,7 +19,8 @@ from kwire_cli.message.decoded import InField, records_in
 from kwire_cli.spec.texts import texts_of
 from kwire_cli.structs.lengths import Sized, redacted
 from kwire_cli.structs.numbers import UVARINT
-from kwire_cli.view.lines import SHOWN_TEXT, Line, byte_segments, meaning, quoted
+from kwire_cli.view.lines import SHOWN_TEXT, Line, byte_segments, quoted
+from kwire_cli.view.meanings import meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

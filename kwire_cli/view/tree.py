@@ -18,7 +18,8 @@ from kwire_cli.records.batch import Batch, headers_of, note_payloads, visible_pa
 from kwire_cli.records.registers import Register
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.view.batch_table import compact, flags_of, text_in, time_text
-from kwire_cli.view.lines import SHOWN_ELEMENTS, SHOWN_TEXT, Line, anomaly_lines, byte_segments, moment, quoted
+from kwire_cli.view.lines import SHOWN_ELEMENTS, SHOWN_TEXT, Line, anomaly_lines, byte_segments, quoted
+from kwire_cli.view.meanings import moment
 from kwire_cli.view.outline import body_part, frame_rows, offsets
 from kwire_cli.view.rows import MARKERS, Extent, Field, Part, Title
 

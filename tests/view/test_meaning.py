@@ -4,7 +4,7 @@ import pytest
 
 import kwire_cli
 from kwire_cli.engine.lower import entry_for
-from kwire_cli.view.lines import meaning
+from kwire_cli.view.meanings import meaning
 
 CATALOG = kwire_cli.catalog()
 

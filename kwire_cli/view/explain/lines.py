@@ -15,7 +15,8 @@ from kwire_cli.errors import counted
 from kwire_cli.view.explain.model import Event, Heading, Piece, Remark, Skipped, Step
 from kwire_cli.view.explain.notes import layout_of
 from kwire_cli.view.explain.rules import RULES
-from kwire_cli.view.lines import Line, meaning, plain, without_control
+from kwire_cli.view.lines import Line, plain, without_control
+from kwire_cli.view.meanings import meaning
 from kwire_cli.view.rows import NOUNS, value_segments
 
 if TYPE_CHECKING:
