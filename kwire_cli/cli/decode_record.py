@@ -13,7 +13,8 @@ import click
 from kwire_cli.errors import InputError
 from kwire_cli.message.bodies import record_candidates
 from kwire_cli.records.kafka_topics import FRAMED, OWN_TOPICS, decode_record
-from kwire_cli.source.kinds import Kind, recognise
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.recognition import recognise
 from kwire_cli.stores.paths import exists
 from kwire_cli.view import json
 from kwire_cli.view.tree import own_record_lines

@@ -20,9 +20,10 @@ from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.typed_options import given, option
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.source.kinds import Kind, recognise
+from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Caller, nothing_in
+from kwire_cli.source.recognition import recognise
 from kwire_cli.stores.paths import exists
 
 if TYPE_CHECKING:

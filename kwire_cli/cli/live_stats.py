@@ -22,10 +22,11 @@ from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Tables
 from kwire_cli.cli.typed_options import argument
 from kwire_cli.source.kafka.line_records import anomaly_codes
-from kwire_cli.source.kinds import Kind, begins_as
+from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.packets.tcp import Limits
 from kwire_cli.source.reading import Follow, nothing_in
+from kwire_cli.source.recognition import begins_as
 from kwire_cli.view.answers import answer_csv, answer_jsonl
 from kwire_cli.view.terminal import answer_text, column_texts, heading_text
 from kwire_cli.view.widths import Column, Layout, layout

@@ -25,10 +25,11 @@ from kwire_cli.sanitize.captures import Sanitizer
 from kwire_cli.sanitize.fields import Fields
 from kwire_cli.sanitize.records import NUMBERS_ALONE, rewritten, tasks
 from kwire_cli.sanitize.replacing import Replacement
-from kwire_cli.source.kinds import Kind, begins_as
+from kwire_cli.source.kinds import Kind
 from kwire_cli.source.logs.files import nothing_in, topic_at
 from kwire_cli.source.opening import holds_batches
 from kwire_cli.source.packets.files import packets
+from kwire_cli.source.recognition import begins_as
 from kwire_cli.stores.opening import tree
 
 if TYPE_CHECKING:

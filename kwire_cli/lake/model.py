@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.errors import InputError
 from kwire_cli.records.codecs import Limits
 from kwire_cli.source.files import Naming, named
-from kwire_cli.source.kinds import Kind as InputKind, begins_as
+from kwire_cli.source.kinds import Kind as InputKind
 from kwire_cli.source.logs.files import logs_in
 from kwire_cli.source.logs.model import BATCH_KINDS, OFFSET_CHECKPOINTS, Kind as LogKind, file_name
 from kwire_cli.source.packets.files import NAME, captures_in
+from kwire_cli.source.recognition import begins_as
 from kwire_cli.spec.catalog import Catalog, catalog
 from kwire_cli.stores.opening import tree
 from kwire_cli.stores.paths import absolute, in_parallel, is_text, location, path_of, refuse_bytes

@@ -16,13 +16,14 @@ from kwire_cli.source.captures import Capture, PointFiles
 from kwire_cli.source.carriers import CarriedCapture
 from kwire_cli.source.growing import GrowingPieces
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.source.kinds import Kind, begins_as, is_lake
+from kwire_cli.source.kinds import Kind
 from kwire_cli.source.logs.files import files_in
 from kwire_cli.source.logs.model import BATCH_KINDS
 from kwire_cli.source.packets.files import captures_in
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.source.packets.points import Point, Timed, apart_notes, points_of
 from kwire_cli.source.reading import Caller, Opened, Reading
+from kwire_cli.source.recognition import begins_as, is_lake
 from kwire_cli.stores.opening import tree
 from kwire_cli.stores.paths import exists, is_file, is_folder, path_of, sizes
 
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from kwire_cli.source.kafka.captured import Names
-    from kwire_cli.source.kinds import Recognised
     from kwire_cli.source.packets.model import Notice
+    from kwire_cli.source.recognition import Recognised
 
 EACH = 256
 """Lines between reports of progress to the caller."""

@@ -30,15 +30,9 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.reading import split
 from kwire_cli.records.formats import AUTO
 from kwire_cli.source.files import Live
-from kwire_cli.source.kinds import (
-    MAGIC,
-    Kind,
-    Recognised,
-    begins_as,
-    recognise,
-    why_batches,
-)
+from kwire_cli.source.kinds import Kind
 from kwire_cli.source.reading import Caller, Opened, Reading
+from kwire_cli.source.recognition import MAGIC, Recognised, begins_as, recognise, why_batches
 from kwire_cli.source.text.reading import frames_in, recognised_binary
 from kwire_cli.stores.paths import exists, is_folder, path_of, refuse_unreadable
 

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints
 from kwire_cli.source.files import Naming
-from kwire_cli.source.kinds import Kind, Recognised
+from kwire_cli.source.kinds import Kind
 from kwire_cli.stores.paths import BYTES, location
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Hide
     from kwire_cli.records.codecs import Limits
     from kwire_cli.source.packets import tcp
+    from kwire_cli.source.recognition import Recognised
     from kwire_cli.spec.catalog import Catalog
 
 

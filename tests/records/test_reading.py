@@ -11,7 +11,8 @@ import kwire_cli as kwire
 from kwire_cli.message.reading import split
 from kwire_cli.records.batch import Batch, head_json, record_json
 from kwire_cli.records.gaps import Gap
-from kwire_cli.source.kinds import Kind, recognise
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.recognition import recognise
 from kwire_cli.source.text.reading import MAGICS as BINARY
 from kwire_cli.structs.records.parts import BATCH_KEYS, RECORD_KEYS
 

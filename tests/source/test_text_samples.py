@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.kinds import Kind, recognise
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.recognition import recognise
 from kwire_cli.source.text.reading import read_input
 
 SAMPLES = Path(__file__).parents[2] / "samples" / "text"

@@ -16,6 +16,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints, read
 from kwire_cli.message.reading import read_all, unrecognised
 from kwire_cli.source.files import PIECE
+from kwire_cli.source.kinds import Kind
 from kwire_cli.source.text.model import (
     NO_FRAME,
     WHOLE_TEXT,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-CAPTURE = "a packet capture"
+CAPTURE = Kind.CAPTURE.what
 
 
 # First bytes of binary files, and the descriptions of the files.

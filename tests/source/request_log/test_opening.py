@@ -9,7 +9,8 @@ from hypothesis import given, strategies as st
 from kit.logs import document, line
 
 from kwire_cli.source.files import OPENING
-from kwire_cli.source.kinds import Kind, begins_as
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.recognition import begins_as
 from kwire_cli.source.request_log.lines import is_request_log
 
 ROOT = Path(__file__).parents[3]

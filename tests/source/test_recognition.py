@@ -18,7 +18,8 @@ from kit.logs import SEGMENTS, batch, message, record
 import kwire_cli
 from kwire_cli.cli.tui import Options, opened_file
 from kwire_cli.records.reading import Reader, source_of
-from kwire_cli.source.kinds import LEAST_BATCH, Kind, recognise, why_batches
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.recognition import LEAST_BATCH, recognise, why_batches
 
 CLIENTS = (None, b"", b"a", b"adminclient-1")
 
