@@ -90,12 +90,17 @@ def read_text(path: str | os.PathLike[str]) -> str:
         data = Path(path).read_bytes()
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read: {error}", file=str(path)) from error
+    return decoded(data, str(path))
+
+
+def decoded(data: bytes, file: str) -> str:
+    """Return the text of a definition file from its bytes. Raise SpecError if they are not UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - data.rfind(b"\n", 0, error.start)
-        raise SpecError("this is not UTF-8 text", file=str(path), line=line, column=column) from error
+        raise SpecError("this is not UTF-8 text", file=file, line=line, column=column) from error
 
 
 JAR_FOLDERS = ("common/message/", "common/metadata/", "message/")

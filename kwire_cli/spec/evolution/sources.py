@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, SpecError
-from kwire_cli.spec.files import Report, jar_texts, read_text
+from kwire_cli.spec.files import Report, decoded, jar_texts, read_text
 from kwire_cli.spec.jsontext import Place, parse
 from kwire_cli.spec.overlay import read_text_leniently, read_value_leniently
 from kwire_cli.stores.paths import exists
@@ -188,10 +188,10 @@ def definition_texts(source: str) -> Iterator[tuple[str, str]]:
     if is_revision(source):
         blobs = dict(revision_files(source))
         if set(blobs) == {source}:
-            yield source, _decoded(blobs[source], source)
+            yield source, decoded(blobs[source], source)
         else:
             cut = len(source) + (not source.endswith((":", "/")))
-            yield from _of_folder({place[cut:]: place for place in blobs}, lambda place: _decoded(blobs[place], place))
+            yield from _of_folder({place[cut:]: place for place in blobs}, lambda place: decoded(blobs[place], place))
     elif not source:
         raise InputError("a source of definitions is empty: it names no file, folder or jar")
     elif not exists(path):
@@ -242,10 +242,3 @@ def _is_definition(text: str) -> bool:
 def _is_list(text: str) -> bool:
     """Return whether a file named by the user holds a list with a definition in it."""
     return text.lstrip().startswith("[") and '"validVersions"' in text
-
-
-def _decoded(data: bytes, place: str) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise SpecError("this is not UTF-8 text", file=place, line=data.count(b"\n", 0, error.start) + 1) from None
