@@ -7,7 +7,6 @@ These facts determine the exit code, and a second pass would not be possible ove
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -47,7 +46,7 @@ def order_of_lines(order: Order) -> Order:
     column = BY_NAME.get(order.column)
     if column is None or order.descending is not None:
         return order
-    return replace(order, descending=bool(column.unit) or column.type == "flag")
+    return order._replace(descending=bool(column.unit) or column.type == "flag")
 
 
 def refuse_unknown_name(catalog: Catalog, name: str, option: str) -> None:

@@ -6,9 +6,8 @@ each format and passes it the messages of all inputs, one by one, so that a capt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kwire_cli.cli.options import HEX_ROWS
 from kwire_cli.cli.streamed_table import StreamedTable
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class MessageSettings:
+class MessageSettings(NamedTuple):
     """Settings for showing messages.
 
     Attributes:

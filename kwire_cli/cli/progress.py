@@ -11,7 +11,6 @@ import time
 from typing import IO, TYPE_CHECKING, Any
 
 from kwire_cli.errors import KwireError
-from kwire_cli.stores.opening import tree
 from kwire_cli.stores.paths import BYTES, path_of, sizes
 from kwire_cli.view.lines import without_control
 
@@ -149,6 +148,7 @@ def _files(place: Place) -> Iterable[Place]:
     if not place.is_dir():
         return (place,)
     from kwire_cli.source.logs.model import BATCH_KINDS, file_name  # few runs take so long
+    from kwire_cli.stores.opening import tree
 
     files = tree(place).files()
     logs = [path for path in files if file_name(path.name).kind in BATCH_KINDS]

@@ -12,8 +12,7 @@ so that an input of any size can be sorted.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import click
 
@@ -32,8 +31,7 @@ NAMES = frozenset(
 """Columns of batches and records with identifying numbers."""
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(NamedTuple):
     """An order of rows by a column."""
 
     column: str

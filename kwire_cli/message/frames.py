@@ -423,8 +423,7 @@ CARRIED = {"EnvelopeRequest": "requestData", "EnvelopeResponse": "responseData"}
 """The field that contains a complete request or response, header and body without a size, by message."""
 
 
-@dataclass(frozen=True)
-class Forwarded:
+class Forwarded(NamedTuple):
     """A request or response in an Envelope: the bytes of the field at `path`."""
 
     path: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.catalog import Catalog
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Follow:
+class Follow(NamedTuple):
     """Settings for following a capture as it grows, until `stop` is true. `opening` was read from a pipe before.
 
     `sleep` waits while a file does not grow.

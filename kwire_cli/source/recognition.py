@@ -9,8 +9,7 @@ are read as text with encoded bytes.
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError, few
 from kwire_cli.message.encode import decode_header, header_version, request_head
@@ -31,7 +30,6 @@ from kwire_cli.source.text.reading import (
     recognised_binary,
 )
 from kwire_cli.spec.catalog import catalog as bundled
-from kwire_cli.stores.opening import FileBytes
 from kwire_cli.stores.paths import path_of, refuse_bytes
 from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.records import v0
@@ -65,8 +63,7 @@ _PRINTED = frozenset({*ROW_FORMS, "log"})
 """Forms of text that may hold printed packets."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recognised:
+class Recognised(NamedTuple):
     """The kind of an input, with the source of its bytes.
 
     Attributes:
@@ -281,6 +278,8 @@ def _recognise_path(path: Place, form: str, says: Kind | None, name: str, catalo
             return _recognise_bytes(_content(path, form, name), form, says, name, catalog, path)
         if says is Kind.BATCHES and not begins_as_text(_first(path, LOOK)):
             return Recognised(Kind.BATCHES, AS_SAID, name, path)
+        from kwire_cli.stores.opening import FileBytes  # noqa: PLC0415 - start-up counts
+
         if why := why_batches(FileBytes(path).read(0, _MAX_EXAMINED), catalog):
             return Recognised(Kind.BATCHES, why, name, path)
     return _recognise_bytes(_content(path, form, name), form, says, name, catalog, path)

@@ -6,9 +6,8 @@ document mentions are declared too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.structs.composites import Choice, Series, plain, series, sized
 from kwire_cli.structs.lengths import ArrayOf, Sized, VarintArray, VarintSized
@@ -53,8 +52,7 @@ CRC = v0.CRC
 CRC_FROM = v0.CRC_FROM
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRange:
+class KeyRange(NamedTuple):
     """The keys from `first` to `last`; `use` is empty where the document names none."""
 
     first: int
