@@ -347,10 +347,13 @@ def _plain(node: Node, value: Any) -> Any:
 # The sums of bytes of many messages by path, which is a ledger of all of them.
 
 
-def sum_walk(walk: Walk) -> Ints:
-    """Return a row per leaf over all messages: bytes of prefixes, bytes of values, number of spans."""
-    sums = np.zeros((len(walk.program.leaves), 3), np.int64)
-    compiled(numba_loops.sum_by_node)(walk.node, walk.start, walk.value, walk.end, sums)
+def sum_walk(walk: Walk, which: Ints, count: int) -> Ints:
+    """Return `count` sums over messages, with a row per leaf: bytes of prefixes, bytes of values, number of spans.
+
+    `which` is the number of the sum that each message belongs to.
+    """
+    sums = np.zeros((count, len(walk.program.leaves), 3), np.int64)
+    compiled(numba_loops.sum_by_node)(walk.node, walk.start, walk.value, walk.end, walk.first, which, sums)
     return sums
 
 

@@ -78,13 +78,18 @@ def sort_by_node(node: Any, at: Any, order: Any) -> None:
         at[k] += 1
 
 
-def sum_by_node(node: Any, start: Any, value: Any, end: Any, sums: Any) -> None:
-    """Add to the row of each node: the bytes of prefixes, the bytes of values, the number of spans."""
-    for i in range(len(node)):
-        k = node[i]
-        sums[k, 0] += value[i] - start[i]
-        sums[k, 1] += end[i] - value[i]
-        sums[k, 2] += 1
+def sum_by_node(node: Any, start: Any, value: Any, end: Any, first: Any, which: Any, sums: Any) -> None:
+    """Add to the row of each node: the bytes of prefixes, the bytes of values, the number of spans.
+
+    The spans of message k begin at `first[k]` and are added to the rows of `sums[which[k]]`.
+    """
+    for job in range(len(which)):
+        own = sums[which[job]]
+        for i in range(first[job], first[job + 1]):
+            k = node[i]
+            own[k, 0] += value[i] - start[i]
+            own[k, 1] += end[i] - value[i]
+            own[k, 2] += 1
 
 
 def sum_spans(

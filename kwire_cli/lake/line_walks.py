@@ -12,34 +12,24 @@ import pyarrow as pa
 
 from kwire_cli.engine import numba_loops
 from kwire_cli.engine.arrow import batch_of, counts_of, numbers as arrow_numbers, sum_walk
-from kwire_cli.engine.compiled import Walk, compiled, jobs_of, sum_many
-from kwire_cli.engine.lower import entry_for, records_entry
-from kwire_cli.engine.spans import walk
+from kwire_cli.engine.compiled import compiled, jobs_of, sum_many
+from kwire_cli.engine.lower import records_entry
 from kwire_cli.facts.columnar.arrays import ARROW_OF_DUCKDB
 from kwire_cli.facts.costs.batch_sizes import BatchSizes
 from kwire_cli.facts.costs.columns import COSTS
-from kwire_cli.facts.costs.counting import HEADERS, Costs
-from kwire_cli.facts.costs.ledger import (
-    Ledger,
-    in_batch,
-    in_body,
-    in_header,
-    in_size,
-)
+from kwire_cli.facts.costs.counting import Costs
+from kwire_cli.facts.costs.ledger import Ledger, in_batch, in_body
 from kwire_cli.facts.costs.record_sets import RecordSets
-from kwire_cli.message.encode import header_spec
-from kwire_cli.message.frames import SIZE_BYTES
 from kwire_cli.records.layouts import LAYOUTS, MAGIC_AT, OVERHEAD, SIZE_AT
-from kwire_cli.structs.messages import SIZE_PREFIX
 from kwire_cli.structs.records import v2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import numpy.typing as npt
 
-    from kwire_cli.engine.spans import Spans
-    from kwire_cli.message.known_layout import Layout
+    from kwire_cli.engine.program import Leaf, Program
+    from kwire_cli.message.known_layout import Layout, Tail
     from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
@@ -103,11 +93,6 @@ def _batches(data: Octets, start: Ints, stop: Ints) -> tuple[Ints, Ints, npt.NDA
 
 LEDGER = pa.schema([pa.field(column.name, ARROW_OF_DUCKDB[column.type]) for column in COSTS if column.in_lakes])
 """The columns of `costs` that lakes have."""
-AT_ONCE = 4 << 20
-"""Approximate bytes of lines that are counted at once."""
-MOST_LINES = 1 << 15
-_MOST_FRONTS = 4096
-"""Maximum number of frame fronts whose spans are cached."""
 _OWNERS = ("api", "kind", "api_version")
 
 
@@ -118,33 +103,23 @@ class Spent:
         self.catalog = catalog
         self.point = point
         self._costs = Costs(catalog, _OWNERS)
-        self._fronts: dict[tuple[Layout, bytes], tuple[Spans, Spans]] = {}
 
     def lines(self, lines: Iterable[Captured]) -> None:
         """Add lines one by one."""
         for line in lines:
             self._costs.add(line)
 
-    def frames(self, frames: Frames) -> None:
-        """Add frames of one layout. The bytes before their bodies cost the same in all of them."""
-        layout = frames.layout
-        self._front(layout, frames.front[layout.tail_at :], frames.front, len(frames.walk.jobs))
-        self._walked((layout.api, layout.kind, layout.version), f"{layout.message}.", frames.walk)
+    def headers(self, layout: Layout, tail: Tail, times: int) -> None:
+        """Add the sizes and headers of frames of a layout whose headers end with the same bytes."""
+        self._costs.add_headers(_owner(layout), layout, tail, times)
 
-    def _front(self, layout: Layout, tail: bytes, front: bytes, times: int) -> None:
-        """Add the sizes and headers of `times` frames whose headers end with the same bytes as `front`."""
-        spans = self._fronts.get((layout, tail))
-        if spans is None:
-            header = entry_for(header_spec(self.catalog, layout.kind), layout.header_version)
-            spans = (
-                walk(entry_for(SIZE_PREFIX, 0), front, 0, SIZE_BYTES),
-                walk(header, front, SIZE_BYTES, len(front)),
-            )
-            if len(self._fronts) < _MOST_FRONTS:
-                self._fronts[layout, tail] = spans
-        owner = (layout.api, layout.kind, layout.version)
-        self._costs.ledger.add_spans(owner, "", in_size, spans[0], times)
-        self._costs.ledger.add_spans(owner, HEADERS[layout.kind], in_header, spans[1], times)
+    def fields(self, layout: Layout, program: Program, sums: Ints) -> None:
+        """Add the sums of the fields of bodies, by leaf."""
+        self._costs.wire.add_counts(_owner(layout), f"{layout.message}.", in_body, counts_of(program, sums))
+
+    def records(self, layout: Layout, leaf: Leaf, data: Octets, start: Ints, stop: Ints) -> None:
+        """Add the batches and records of the record sets [start, stop) in a field."""
+        add_sets(self._costs.wire, _owner(layout), f"{layout.message}.{leaf.path}[].", data, start, stop)
 
     def batch(self) -> pa.RecordBatch:
         """Return all rows."""
@@ -153,14 +128,28 @@ class Spent:
             [(self.point, *row.owner, row.path, row.prefix_bytes, row.value_bytes, row.count) for row in rows], LEDGER
         )
 
-    def _walked(self, owner: tuple[str | None, str, int | None], prefix: str, walked: Walk) -> None:
-        """Add the fields of walked frames. The bytes of a records field count as batches and records instead."""
-        leaves = walked.program.leaves
-        sums = sum_walk(walked)
-        for number in np.flatnonzero(sums[:, 2]).tolist():
-            if leaves[number].kind == "records":
-                spans = np.flatnonzero(walked.node == number)
-                sums[number, 1] = 0
-                path = f"{prefix}{leaves[number].path}[]."
-                add_sets(self._costs.ledger, owner, path, walked.data, walked.value[spans], walked.end[spans])
-        self._costs.ledger.add_counts(owner, prefix, in_body, counts_of(walked.program, sums))
+
+def _owner(layout: Layout) -> tuple[str, str, int]:
+    return layout.api, layout.kind, layout.version
+
+
+def spend(frames: Frames, which: Ints, spent: Sequence[Spent]) -> None:
+    """Add frames of one layout to `spent`: each to the one with the number in `which`."""
+    layout = frames.layout
+    walk = frames.walk
+    heads, times = np.unique(which * len(frames.tails) + frames.tail, return_counts=True)
+    for head, count in zip(heads.tolist(), times.tolist(), strict=True):
+        number, tail = divmod(head, len(frames.tails))
+        spent[number].headers(layout, frames.tails[tail], count)
+    sums = sum_walk(walk, which, len(spent))
+    some = np.unique(which).tolist()
+    for leaf in walk.program.leaves:
+        if leaf.kind == "records":  # its bytes count as batches and records instead
+            sums[:, leaf.id, 1] = 0
+            spans = np.flatnonzero(walk.node == leaf.id)
+            of_spans = which[np.searchsorted(walk.first, spans, side="right") - 1]
+            for number in some if len(spans) else ():
+                own = spans[of_spans == number]
+                spent[number].records(layout, leaf, walk.data, walk.value[own], walk.end[own])
+    for number in some:
+        spent[number].fields(layout, walk.program, sums[number])

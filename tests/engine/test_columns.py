@@ -4,6 +4,7 @@ import base64
 import math
 from collections import Counter
 
+import numpy as np
 import pytest
 from kit.logs import record
 from kit.messages import (
@@ -71,7 +72,7 @@ def check_sums(spec, version, many, bodies):
             expected[row.path, "value"] += row.value_bytes
             expected[row.path, "count"] += row.count
     sums = Counter()
-    for leaf, *numbers in counts_of(many.program, sum_walk(many)):
+    for leaf, *numbers in counts_of(many.program, sum_walk(many, np.zeros(len(many.jobs), np.int64), 1)[0]):
         sums.update(
             {
                 (leaf.path or "gap", name): number

@@ -30,7 +30,9 @@ def check(entry, bodies):
         assert moved(many.spans(job), int(many.jobs[job, 1])) == moved(walk(entry, body), 0)
     starts = [at for body in bodies for at in [0, *walk(entry, body).end][:-1]]
     assert (many.start - np.repeat(many.jobs[:, 1], np.diff(many.first))).tolist() == starts
-    assert (c.sum_many(many.program, many.data, many.jobs) == sum_walk(many)).all()
+    assert (
+        c.sum_many(many.program, many.data, many.jobs) == sum_walk(many, np.zeros(len(many.jobs), np.int64), 1)[0]
+    ).all()
     return many
 
 

@@ -157,6 +157,13 @@ def words(codes: Ints, texts: Sequence[str | None]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(indices, pa.array([text or "" for text in texts], pa.string()))
 
 
+def repeated_words(texts: Iterable[str], counts: Ints) -> pa.Array:
+    """Return a column with each string as often as its count."""
+    known: dict[str, int] = {}
+    codes = np.array([known.setdefault(text, len(known)) for text in texts], np.int64)
+    return words(np.repeat(codes, counts), (*known,))
+
+
 def times(nanoseconds: Ints) -> pa.Array:
     """Convert nanoseconds to times. Unknown times, and times that a date cannot represent, become null."""
     none = (nanoseconds == NO_TIME) | (nanoseconds < 0) | (nanoseconds // 1_000_000_000 >= LAST_SECOND)

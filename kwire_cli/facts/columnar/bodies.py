@@ -20,7 +20,6 @@ from kwire_cli.engine.compiled import jobs_of, octets, walk_many
 from kwire_cli.engine.lower import entry_for
 from kwire_cli.facts.bodies import RECORDS_SIZE, table_of
 from kwire_cli.facts.columnar.arrays import ARROW_OF_DUCKDB, TIME, WORD, times
-from kwire_cli.facts.columnar.frames import places_of
 from kwire_cli.message.roles import CONFIG_VALUES, FORWARDED, SECRET_FIELDS
 from kwire_cli.message.secrets import hides_value
 from kwire_cli.records.batch import base64_text
@@ -33,10 +32,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kwire_cli.engine.compiled import Walk
+    from kwire_cli.facts.columnar.regular import Regular
     from kwire_cli.message.redaction import Redaction
-    from kwire_cli.source.kafka.bulk_frames import Frames
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.packets.model import Origin
     from kwire_cli.spec.model import MessageSpec
 
     Ints = npt.NDArray[np.int64]
@@ -233,22 +231,24 @@ class Bodies:
         self._held: dict[tuple[str, str, MessageSpec, int], list[_Body]] = defaultdict(list)
         self._size = 0
 
-    def frames(self, frames: Frames, connection: int, origin: Origin) -> Iterator[Table]:
-        """Yield the bodies of frames of one layout and one connection."""
-        layout = frames.layout
-        spec = self._catalog.message(layout.message)
-        count = len(frames.which)
-        place = [
-            *places_of(frames.packet, origin),
-            times(frames.time),
-            pa.array(np.full(count, connection)),
-            pa.array(frames.number),
-            pa.array(np.full(count, layout.version, np.int32)),
-        ]
-        yield from self._rows(layout.api, layout.kind, spec, layout.version, frames.walk, place)
+    def regular(self, regular: Regular) -> Iterator[Table]:
+        """Yield the bodies of regular frames, layout by layout."""
+        for values, part in regular.parts():
+            frames = values.frames
+            layout = frames.layout
+            place = [
+                regular.file.slice(part.start, values.count),
+                regular.packet.slice(part.start, values.count),
+                times(frames.time),
+                pa.array(regular.connection[part]),
+                pa.array(frames.number),
+                pa.array(np.full(values.count, layout.version, np.int32)),
+            ]
+            spec = self._catalog.message(layout.message)
+            yield from self._rows(layout.api, layout.kind, spec, layout.version, frames.walk, place)
 
     def line(self, line: Captured) -> Iterator[Table]:
-        """Add the body of a single line. Yield bodies when there are enough of them."""
+        """Add the body of a line that is not regular. Yield bodies when there are enough of them."""
         body = self._body_of(line)
         if body is None:
             return

@@ -4,7 +4,8 @@ Connections are read apart, so a frame is known by its connection and its number
 read. Until then rows wait: frames have no numbers of the capture, topics may be ids, and brokers are addresses. Then
 frames are numbered in the order of their last packets, as `kwire decode` numbers them, and the rows go to DuckDB.
 
-The reader returns irregular frames as single lines. Each of these becomes one row.
+The reader returns stretches of frames, and single lines. Regular lines are collected over many connections, and become
+rows together as stretches do. Each other line becomes one row.
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ from kwire_cli.facts.columnar.frames import (
     LINE_COLUMNS,
     MEMORY,
     SESSION,
+    frame_rows,
     resolved,
-    stretch_rows,
 )
 from kwire_cli.facts.columnar.names import topics_of
 from kwire_cli.facts.columnar.parts import parts_of
 from kwire_cli.facts.columnar.passes import point_items
+from kwire_cli.facts.columnar.regular import Regular, regular_lines
 from kwire_cli.facts.columnar.spool import Spool
+from kwire_cli.facts.columnar.stretches import regular_stretch
 from kwire_cli.facts.columnar.values import Values, values_in
 from kwire_cli.facts.columns import values_of_line
 from kwire_cli.facts.connections import CONNECTIONS, connection_row
@@ -67,6 +70,10 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4096
 """Rows of lines that become columns at a time."""
+LINES = 1 << 12
+"""Maximum number of regular lines that are collected, over all connections."""
+HELD = 4 << 20
+"""Maximum bytes of these lines."""
 INSERTED = 1 << 16
 """Rows that are given to DuckDB at a time."""
 OWNER = 40
@@ -147,6 +154,8 @@ class Filling:
         self._names = Names()
         self._spools: dict[str, Spool] = {}
         self._lines: dict[str, list[Sequence[Any]]] = defaultdict(list)
+        self._held: list[Captured] = []
+        self._held_size = 0
         self._owners = 0
         self._passed = 0
         self._keys = array("q")
@@ -180,6 +189,7 @@ class Filling:
                     self._line(item, reader)
                 if caller.stopped:
                     break
+            self._flush_lines()
             for table in [*self._lines]:
                 self._flush(table)
         except _OneByOneError:
@@ -209,24 +219,29 @@ class Filling:
         self._passed = size if part.part.stop is None else self._passed + part.part.stop - part.part.start
         self._opened.caller.progress(self._opened.label, self._passed, size)
 
-    # Stretches
+    # Regular frames
 
     def _stretch(self, stretch: Stretch) -> None:
         catalog = self._tables.catalog
         requests = values_in(stretch.requests, catalog)
         responses = values_in(stretch.responses, catalog)
+        if not (requests or responses):
+            return
         topics = topics_of(self._names, stretch, requests, responses)
-        for rows in stretch_rows(stretch, requests, responses, topics, self._origin, self._names, self._schema):
-            self._spool(FRAMES_TABLE, rows)
-        for values in (*requests, *responses):
-            self._keys.frombytes(values.frames.number.tobytes())
-            self._packets.frombytes(values.frames.packet.tobytes())
-            self._bodies(values, stretch.stream)
-            numbers = values.frames.number
-            for table, frame, row in parts_of(values, self._tables.parts, catalog):
-                self._add(table, [stretch.stream, int(numbers[frame]), *row])
+        self._regular(regular_stretch(stretch, requests, responses, topics, self._origin, self._names))
 
-    def _bodies(self, values: Values, stream: int) -> None:
+    def _regular(self, regular: Regular) -> None:
+        self._spool(FRAMES_TABLE, frame_rows(regular, self._schema))
+        self._keys.frombytes(regular.joined("number").tobytes())
+        self._packets.frombytes(regular.place.tobytes())
+        for values, part in regular.parts():
+            streams = regular.stream[part]
+            self._bodies(values, streams)
+            numbers = values.frames.number
+            for table, frame, row in parts_of(values, self._tables.parts, self._tables.catalog):
+                self._add(table, [int(streams[frame]), int(numbers[frame]), *row])
+
+    def _bodies(self, values: Values, streams: Ints) -> None:
         frames = values.frames
         layout = frames.layout
         kind = self._kinds.get((layout.api, layout.kind))
@@ -240,7 +255,7 @@ class Filling:
             body = body_column(spec, layout.version, frames.walk, kind, show_secrets=self._tables.show_secrets)
         else:
             body = pa.nulls(count, kind)
-        columns = [pa.array(np.full(count, stream)), pa.array(frames.number), pa.array(versions), body]
+        columns = [pa.array(streams), pa.array(frames.number), pa.array(versions), body]
         self._spool(table, pa.RecordBatch.from_arrays(columns, schema=self._schemas[table]))
 
     # Lines
@@ -249,6 +264,25 @@ class Filling:
         if line.seen.protocol == PROTOCOL:
             raise _OneByOneError
         line.stream = reader.starts[line.stream]
+        if line.seen.plain is None:
+            self._single(line)
+            return
+        self._held.append(line)
+        self._held_size += line.seen.size
+        if len(self._held) >= LINES or self._held_size > HELD:
+            self._flush_lines()
+
+    def _flush_lines(self) -> None:
+        """Add the rows of the regular lines so far, and of those that turn out not to be regular."""
+        regular, others = regular_lines(self._held, self._tables.catalog)
+        self._held = []
+        self._held_size = 0
+        if regular:
+            self._regular(regular)
+        for line in others:
+            self._single(line)
+
+    def _single(self, line: Captured) -> None:
         self._keys.append(line.number)
         self._packets.append(line.place)
         self._lines[FRAMES_TABLE].append([*values_of_line(line, self._columns)])

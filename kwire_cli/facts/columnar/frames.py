@@ -1,12 +1,11 @@
 """The table `frames`: a row for each frame, token, gap and piece of another protocol in a capture.
 
-Regular frames of one layout become rows together, column by column. All others become rows one by one, from lines.
+Regular frames become rows together, column by column. All others become rows one by one, from lines.
 Names of topics and brokers are known only after all of a capture point was read: `resolved` adds them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -21,40 +20,37 @@ from kwire_cli.facts.columnar.arrays import (
     arrow_schema,
     latency_us,
     once,
+    repeated_words,
     shifted,
     side_by_side,
     times,
     word,
     words,
 )
-from kwire_cli.facts.columnar.lines import StretchLines, in_flight
 from kwire_cli.facts.columnar.record_anomalies import plain_frame, record_anomalies
-from kwire_cli.facts.columnar.values import Values
+from kwire_cli.facts.columnar.regular import NO_REQUEST
 from kwire_cli.facts.columns import FRAMES as FRAME_COLUMNS, IN_MEMORY, VARIES, Column
 from kwire_cli.facts.frame_values import (
     GROUP,
     SESSION_ID,
     THROTTLE,
     TIMEOUTS,
-    WAIT,
     broker_address_of,
     has_digest,
-    number_in,
     session_of,
 )
 from kwire_cli.source.kafka.group_names import IN_ARRAYS, groups_named, groups_of
 from kwire_cli.source.packets.model import NO_TIME
-from kwire_cli.spec.kafka import FETCH
+from kwire_cli.spec.kafka import FETCH, PRODUCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
 
     import numpy.typing as npt
 
+    from kwire_cli.facts.columnar.regular import Regular
     from kwire_cli.facts.columnar.values import Values
-    from kwire_cli.source.kafka.bulk_frames import Stretch
     from kwire_cli.source.kafka.captured import Names
-    from kwire_cli.source.packets.model import Origin
     from kwire_cli.spec.catalog import Catalog
 
     Ints = npt.NDArray[np.int64]
@@ -76,160 +72,111 @@ MEMORY = pa.schema(
 """The columns for tables in memory, which have more columns and another key of connections."""
 
 
-_NOT_IN_ALL = ("broker", "request_frame", "throttle_ms", "delayed", "latency_us", SESSION)
-"""Columns of UNRESOLVED that are null in some layouts, or until all names are known."""
+# The rows of regular frames.
 
 
-# The rows of a stretch.
+def frame_rows(regular: Regular, schema: pa.Schema = UNRESOLVED) -> pa.RecordBatch:
+    """Return the rows of regular frames, with the columns of a schema."""
+    columns = _columns(regular)
+    arrays = [columns[each.name] if each.name in columns else _more(each, regular) for each in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-@dataclass(frozen=True)
-class RequestColumns:
-    """The requests of the responses of a stretch, in their order, as columns."""
-
-    number: Ints
-    time: Ints
-    wait: Ints
-    session: Ints
-    client: Ints
-    clients: tuple[str | None, ...]
-
-
-def _request_columns(stretch: Stretch, requests: Sequence[Values]) -> RequestColumns:
-    before = len(stretch.pending)
-    count = sum(values.count for values in requests)
-    number, time, wait, session, client = np.zeros((5, before + count), np.int64)
-    clients: dict[str | None, int] = {}
-    for at, line in enumerate(stretch.pending):
-        number[at] = line.number
-        wait[at] = number_in(line, WAIT, -1)
-        session[at] = number_in(line, SESSION_ID, 0)
-        time[at] = NO_TIME if line.seen.time is None else line.seen.time
-        client[at] = clients.setdefault(line.client_id, len(clients))
-    for values in requests:
-        own = before + values.frames.which
-        number[own] = values.frames.number
-        time[own] = values.frames.time
-        client[own] = clients.setdefault(values.frames.client_id, len(clients))
-        waits = values.top(WAIT)
-        wait[own] = -1 if waits is None else waits
-        sessions = values.top(SESSION_ID)
-        session[own] = 0 if sessions is None else sessions
-    return RequestColumns(number, time, wait, session, client, tuple(clients))
-
-
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """The stretch of frames, the origin of its packets, the groups of its requests (`_groups_of_requests`), and the
-    topics of its frames by `id` of the frames.
-    """
-
-    stretch: Stretch
-    origin: Origin
-    groups: dict[int, list[str]]
-    topics: dict[int, pa.ListArray]
-    lines: StretchLines
-
-
-def stretch_rows(
-    stretch: Stretch,
-    requests: Sequence[Values],
-    responses: Sequence[Values],
-    topics: dict[int, pa.ListArray],
-    origin: Origin,
-    names: Names,
-    schema: pa.Schema = UNRESOLVED,
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a stretch, layout by layout, with the columns of a schema.
-
-    `topics` are the topics of its frames, by `id` of the frames. `names` are the names that are known so far.
-    """
-    asked = _request_columns(stretch, requests)
-    groups = _groups_of_requests(stretch, requests) if "request_groups" in schema.names else {}
-    around = _Around(stretch, origin, groups, topics, StretchLines(stretch, origin, names))
-    for values in (*requests, *responses):
-        columns = _columns(values, stretch, asked, topics[id(values.frames)], origin)
-        arrays = [columns[each.name] if each.name in columns else _more(each, values, around) for each in schema]
-        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _more(field: pa.Field, values: Values, around: _Around) -> pa.Array:
+def _more(field: pa.Field, regular: Regular) -> pa.Array:
     """Return a column that `_columns` does not have: from its own function, as a constant, or from lines."""
     if field.name in MANY_AT_A_TIME:
-        return MANY_AT_A_TIME[field.name](values, around)
+        return MANY_AT_A_TIME[field.name](regular)
     column = LINE_COLUMNS[field.name]
+    count = len(regular.place)
     if column.regular is VARIES:
-        return around.lines.column(column, values.frames, field.type)
+        return pa.array([column.of_line(line) for line in regular.lines], field.type)
     if column.regular is None:
-        return pa.nulls(values.count, field.type)
+        return pa.nulls(count, field.type)
     if column.type == "word":
-        return word(column.regular, values.count)
+        return word(column.regular, count)
     value = [*column.regular] if column.is_list else column.regular
-    return pa.repeat(pa.scalar(value, field.type), values.count)
+    return pa.repeat(pa.scalar(value, field.type), count)
 
 
-def _columns(
-    values: Values, stretch: Stretch, asked: RequestColumns, topics: pa.ListArray, origin: Origin
-) -> dict[str, pa.Array]:
-    frames = values.frames
-    layout = frames.layout
-    count = values.count
-    is_response = layout.kind == "response"
-    file, packet = places_of(frames.packet, origin)
-    src, dst = (stretch.dst, stretch.src) if is_response else (stretch.src, stretch.dst)
-    codes = values.error_codes()
-    columns: dict[str, pa.Array] = {name: pa.nulls(count, UNRESOLVED.field(name).type) for name in _NOT_IN_ALL}
-    columns |= {
-        "file": file,
-        "packet": packet,
-        "time": times(frames.time),
-        "src": word(src, count),
-        "dst": word(dst, count),
-        "connection": pa.array(np.full(count, stretch.connection.key)),
-        "stream": pa.array(np.full(count, stretch.stream)),
-        "frame": pa.array(frames.number),
-        "kind": word(layout.kind, count),
-        "size": pa.array(frames.size),
-        "api_key": pa.array(np.full(count, layout.api_key, np.int32)),
-        "api": word(layout.api, count),
-        "api_version": pa.array(np.full(count, layout.version, np.int32)),
-        "correlation_id": pa.array(frames.correlation_id.astype(np.int32)),
-        "software": word(stretch.connection.software, count),
-        "topics": topics,
-        "groups": values.groups(),
-        "transactional_id": values.transactional_id(),
+def _columns(regular: Regular) -> dict[str, pa.Array]:
+    asked = regular.request_columns
+    request = regular.request
+    count = len(request)
+    has_no_request = ~regular.is_response | (request == NO_REQUEST)
+    time = regular.joined("time")
+    untimed = has_no_request | (asked.time[request] == NO_TIME) | (time == NO_TIME)
+    wait = asked.wait[request]
+    codes = pa.concat_arrays([values.error_codes() for values in regular.values])
+    layouts = [values.frames.layout for values in regular.values]
+    sessions = _sessions(regular)
+    throttle, has_no_throttle = _throttle(regular)
+    return {
+        "file": regular.file,
+        "packet": regular.packet,
+        "time": times(time),
+        "src": regular.src,
+        "dst": regular.dst,
+        "connection": pa.array(regular.connection),
+        "stream": pa.array(regular.stream),
+        "frame": pa.array(regular.joined("number")),
+        "request_frame": pa.array(asked.number[request], mask=has_no_request),
+        "kind": repeated_words((layout.kind for layout in layouts), regular.counts),
+        "size": pa.array(regular.joined("size")),
+        "api_key": pa.array(np.repeat([layout.api_key for layout in layouts], regular.counts).astype(np.int32)),
+        "api": repeated_words((layout.api for layout in layouts), regular.counts),
+        "api_version": pa.array(np.repeat([layout.version for layout in layouts], regular.counts).astype(np.int32)),
+        "correlation_id": pa.array(regular.joined("correlation_id").astype(np.int32)),
+        "client_id": words(asked.client[request], asked.clients),
+        "software": regular.software,
+        "broker": pa.nulls(count, pa.int32()),
+        "topics": regular.topics,
+        "groups": pa.concat_arrays([values.groups() for values in regular.values]),
+        "transactional_id": pa.concat_arrays([values.transactional_id() for values in regular.values]),
+        "latency_us": pa.array(latency_us(np.where(untimed, 0, time - asked.time[request])), mask=untimed),
+        "delayed": pa.array(regular.delayed, mask=has_no_request),
+        "wait_ms": pa.array(wait.astype(np.int32), mask=wait < 0),
+        "throttle_ms": pa.array(throttle, mask=has_no_throttle),
         "error_codes": codes,
-        "errors": _names_of(codes, stretch.connection.catalog),
-        ADDRESS: word(stretch.dst, count),
+        "errors": _names_of(codes, regular.values[0].catalog),
+        ADDRESS: regular.broker,
+        SESSION: pa.array(sessions, mask=sessions == 0),
     }
-    if layout.api_key == FETCH and (sessions := values.top(SESSION_ID)) is not None:
-        own = np.where(sessions == 0, asked.session[frames.which], sessions) if is_response else sessions
-        columns[SESSION] = pa.array(own, mask=own == 0)
-    throttle = values.top(THROTTLE) if is_response else None
-    if throttle is not None:
-        columns["throttle_ms"] = pa.array(throttle)
-    if is_response:
-        own = frames.which
-        columns["request_frame"] = pa.array(asked.number[own])
-        columns["delayed"] = pa.array(stretch.delayed[own])
-        untimed = (asked.time[own] == NO_TIME) | (frames.time == NO_TIME)
-        columns["latency_us"] = pa.array(latency_us(frames.time - asked.time[own]), mask=untimed)
-        columns["client_id"] = words(asked.client[own], asked.clients)
-        wait = asked.wait[own]
-    else:
-        columns["client_id"] = word(frames.client_id, count)
-        waits = values.top(WAIT)
-        wait = np.full(count, -1) if waits is None else waits
-    columns["wait_ms"] = pa.array(wait.astype(np.int32), mask=wait < 0)
-    return columns
+
+
+def _sessions(regular: Regular) -> Ints:
+    """Return the fetch session of each frame; 0 for no session. A response may have the session of its request."""
+    asked = regular.request_columns.session[regular.request]
+    found = np.zeros(len(asked), np.int64)
+    for values, part in regular.parts():
+        sessions = values.top(SESSION_ID) if values.frames.layout.api_key == FETCH else None
+        if sessions is not None:
+            found[part] = np.where(sessions == 0, asked[part], sessions)
+    return found
+
+
+def _throttle(regular: Regular) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Return the throttle times of responses, and a mask of the frames without one."""
+    found = np.zeros(len(regular.place), np.int64)
+    has_none = np.full(len(regular.place), fill_value=True)
+    for values, part in regular.parts():
+        throttle = values.top(THROTTLE) if values.frames.layout.kind == "response" else None
+        if throttle is not None:
+            found[part] = throttle
+            has_none[part] = False
+    return found, has_none
 
 
 def _no_texts(count: int) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), pa.array([], pa.string()))
 
 
-def _digests(values: Values, topics: pa.ListArray) -> pa.Array:
+def _digests(regular: Regular) -> pa.Array:
     """Return the checksums of the bytes of requests. Frames that may hold secrets have none."""
+    topics = (regular.topics.slice(part.start, values.count) for values, part in regular.parts())
+    return pa.concat_arrays([*map(_digests_of_layout, regular.values, topics)])
+
+
+def _digests_of_layout(values: Values, topics: pa.ListArray) -> pa.Array:
     frames = values.frames
     message = frames.layout.message
     if frames.layout.kind != "request" or not has_digest(message, ()):
@@ -244,7 +191,7 @@ def _digests(values: Values, topics: pa.ListArray) -> pa.Array:
     return pa.array(found, pa.int64(), mask=~np.array(has))
 
 
-def _allowed_ms(values: Values) -> pa.Array | None:
+def _allowed_ms(values: Values) -> pa.Array:
     if values.frames.layout.kind != "request":
         return pa.nulls(values.count, pa.int64())
     longest = np.zeros(values.count, np.int64)
@@ -266,33 +213,19 @@ def _batch_anomalies(values: Values) -> pa.ListArray:
 
 
 def _expects_answer(values: Values) -> pa.Array:
-    """Return true for requests. A request without a response is never part of a stretch."""
-    if values.frames.layout.kind == "request":
-        return pa.array(np.full(values.count, fill_value=True))
-    return pa.nulls(values.count, pa.bool_())
-
-
-def _in_flight(values: Values, stretch: Stretch) -> pa.Array:
     if values.frames.layout.kind != "request":
-        return pa.nulls(values.count, pa.int64())
-    return pa.array(in_flight(stretch, values.frames))
+        return pa.nulls(values.count, pa.bool_())
+    acks = values.top("acks") if values.frames.layout.api_key == PRODUCE else None
+    return pa.array(np.full(values.count, fill_value=True) if acks is None else acks != 0)
 
 
-def _request_groups(values: Values, around: _Around) -> pa.ListArray:
+def _request_groups(regular: Regular) -> pa.ListArray:
     """Return the groups in each request, or in the request of each response."""
-    which = values.frames.which
-    if values.frames.layout.kind == "request":
-        which = which + len(around.stretch.pending)
-    return pa.array([around.groups.get(number, []) for number in which.tolist()], WORDS)
-
-
-def _groups_of_requests(stretch: Stretch, requests: Sequence[Values]) -> dict[int, list[str]]:
-    """Return the groups in requests, by the number of the request: pending requests first, then the others."""
-    before = len(stretch.pending)
-    groups = {number: groups_of(line) for number, line in enumerate(stretch.pending)}
-    for values in requests:
+    before = len(regular.pending)
+    groups = {number: groups_of(line) for number, line in enumerate(regular.pending)}
+    for values in regular.requests:
         groups.update(zip((before + values.frames.which).tolist(), _groups_in(values), strict=False))
-    return groups
+    return pa.array([groups.get(number, []) for number in regular.request.tolist()], WORDS)
 
 
 def _groups_in(values: Values) -> list[list[str]]:
@@ -309,31 +242,21 @@ def _groups_in(values: Values) -> list[list[str]]:
     return [[text] if text else [] for text in texts]
 
 
-MANY_AT_A_TIME: dict[str, Callable[[Values, _Around], pa.Array]] = {
-    "capture_point": lambda values, around: word(around.origin.capture, values.count),
-    "batch_anomalies": lambda values, _: _batch_anomalies(values),
-    "digest": lambda values, around: _digests(values, around.topics[id(values.frames)]),
-    "allowed_ms": lambda values, _: _allowed_ms(values),
-    "expects_answer": lambda values, _: _expects_answer(values),
-    "in_flight": lambda values, around: _in_flight(values, around.stretch),
+def _by_layout(column: Callable[[Values], pa.Array]) -> Callable[[Regular], pa.Array]:
+    """Return a function for all frames from a function for the frames of one layout."""
+    return lambda regular: pa.concat_arrays([column(values) for values in regular.values])
+
+
+MANY_AT_A_TIME: dict[str, Callable[[Regular], pa.Array]] = {
+    "capture_point": lambda regular: word(regular.origin.capture, len(regular.place)),
+    "batch_anomalies": _by_layout(_batch_anomalies),
+    "digest": _digests,
+    "allowed_ms": _by_layout(_allowed_ms),
+    "expects_answer": _by_layout(_expects_answer),
+    "in_flight": lambda regular: pa.array(regular.in_flight, mask=regular.is_response),
     "request_groups": _request_groups,
 }
 """Functions that compute columns of tables in memory for many frames at once. Lines give the same values slowly."""
-
-
-def places_of(packets: Ints, origin: Origin) -> tuple[pa.Array, pa.Array]:
-    """Return the files of packets, and the numbers of the packets in their files."""
-    if not origin.is_merged:
-        (row,) = origin.chains
-        befores = np.asarray(row.befores, np.int64)
-        at = np.maximum(np.searchsorted(befores, packets, side="left") - 1, 0)
-        some, which = np.unique(at, return_inverse=True)
-        return words(which, [row.files[number] for number in some.tolist()]), pa.array(packets - befores[at])
-    found = [origin.place(packet) for packet in packets.tolist()]
-    return (
-        pa.array([place.file for place in found], pa.string()).dictionary_encode(),
-        pa.array([place.packet for place in found], pa.int64()),
-    )
 
 
 def _names_of(codes: pa.ListArray, catalog: Catalog) -> pa.ListArray:
@@ -347,7 +270,7 @@ def error_text(code: int, catalog: Catalog) -> str:
     return catalog.error_name(code) or str(code)
 
 
-# The rows of single lines, which are not part of a stretch.
+# The rows of lines one by one.
 
 
 LINE_COLUMNS: dict[str, Column] = {column.name: column for column in (*FRAME_COLUMNS, *IN_MEMORY)}

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from kwire_cli.engine.arrow import values_of
 from kwire_cli.facts.columnar.arrays import side_by_side
+from kwire_cli.facts.columnar.regular import with_request_topics
 from kwire_cli.facts.columnar.values import NO_UUID_TEXT
 from kwire_cli.source.kafka.captured import MOST_NAMES, MOST_SESSIONS, SESSIONS_SINCE, Names, address_of, forget
 from kwire_cli.spec.kafka import DESCRIBE_CLUSTER, FETCH, METADATA
@@ -140,19 +141,18 @@ def merge_learnt(one: dict[int, Learnt], other: dict[int, Learnt]) -> None:
 
 def topics_of(
     names: Names, stretch: Stretch, requests: Sequence[Values], responses: Sequence[Values]
-) -> dict[int, pa.ListArray]:
-    """Return the topics of the frames of a stretch, by `id` of the frames, and learn the names and sessions in it."""
-    topics = {id(values.frames): values.topics() for values in (*requests, *responses)}
-    if (sessions := learn_stretch(names, stretch, requests, responses, topics)) is None:
-        return topics
-    for values, more in sessions.topics_of_frames():
-        topics[id(values.frames)] = side_by_side(topics[id(values.frames)], more)
-    for values in responses:
+) -> list[pa.ListArray]:
+    """Return the topics of the frames of a stretch, layout by layout, and learn the names and sessions in it."""
+    both = [*requests, *responses]
+    topics = {id(values.frames): values.topics() for values in both}
+    if sessions := learn_stretch(names, stretch, requests, responses, topics):
+        for values, more in sessions.topics_of_frames():
+            topics[id(values.frames)] = side_by_side(topics[id(values.frames)], more)
+    found = [topics[id(values.frames)] for values in both]
+    for number, values in enumerate(responses, len(requests)):
         if values.frames.layout.api_key == FETCH:
-            topics[id(values.frames)] = _with_request_topics(
-                topics[id(values.frames)], values, stretch, requests, topics
-            )
-    return topics
+            found[number] = with_request_topics(found[number], values, requests, found, stretch.pending)
+    return found
 
 
 def learn_stretch(
@@ -182,35 +182,6 @@ def learn_stretch(
             if len(at):
                 line.session = sessions.state(values, int(at[0]))
     return sessions
-
-
-def _with_request_topics(
-    own: pa.ListArray,
-    values: Values,
-    stretch: Stretch,
-    requests: Sequence[Values],
-    topics: dict[int, pa.ListArray],
-) -> pa.ListArray:
-    """Return the topics of Fetch responses. A response without topics has the topics of its request."""
-    empty = np.flatnonzero(np.diff(own.offsets.to_numpy()) == 0)
-    if not len(empty):
-        return own
-    before = len(stretch.pending)
-    places: dict[int, tuple[Values, int]] = {}
-    for each in requests:
-        for at, which in enumerate(each.frames.which):
-            places[int(which)] = each, at
-    more: list[list[str]] = [[]] * values.count
-    has_topics = False
-    for row in empty.tolist():
-        number = int(values.frames.which[row])
-        if number < before:
-            more[row] = stretch.pending[number].topics
-        else:
-            each, at = places[number - before]
-            more[row] = topics[id(each.frames)][at].as_py()
-        has_topics = has_topics or bool(more[row])
-    return side_by_side(own, pa.array(more, pa.list_(pa.string()))) if has_topics else own
 
 
 class _Sessions:

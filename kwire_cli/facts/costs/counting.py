@@ -9,7 +9,7 @@ messages.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.lower import entry_for
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kwire_cli.engine.spans import Spans
     from kwire_cli.facts.costs.records_in_messages import Named, OnRecords, Owner, Place
     from kwire_cli.facts.costs.subjects import Message
-    from kwire_cli.message.known_layout import Layout, Plain
+    from kwire_cli.message.known_layout import Layout, Plain, Tail
     from kwire_cli.message.roles import Roles
     from kwire_cli.records.codecs import Limits
     from kwire_cli.source.kafka.connection import Seen
@@ -68,7 +68,6 @@ class _Counted(NamedTuple):
     """The counter of bodies of a layout. `rows` are the places of records in the last body, and of their owners."""
 
     owner: Key
-    account: Account
     read: Callable[..., None]
     sums: list[int]
     rows: list[Place]
@@ -114,9 +113,9 @@ class Costs:
         self._splits = "topic" in self._at or "partition" in self._at
         self._is_by_layout = OF_LAYOUT.issuperset(self.columns)
         self._counted: dict[tuple[Key, Layout] | Layout, _Counted] = {}
-        self._wire = Ledger()
+        self.wire = Ledger()
         self._opened = Opened(
-            self._wire,
+            self.wire,
             self.inside,
             lambda owner: self.account(owner).sizes,
             self.largest,
@@ -129,8 +128,8 @@ class Costs:
     def ledger(self) -> Ledger:
         """Return all bytes that were counted."""
         for owner, account in self.accounts.items():
-            self._add_headers(owner, account)
-        return self._wire
+            self._settle_headers(owner, account)
+        return self.wire
 
     def rows(self) -> Iterator[tuple[str, Key]]:
         """Yield the rows, each with the name of its table."""
@@ -208,34 +207,39 @@ class Costs:
                 self._count_irregular(line)
                 return
             key = self.key_of(line)
-            account = self.account(key)
             rows = None
         else:
-            key, account, _, _, rows = counted
+            key, _, _, rows = counted
         assert plain is not None  # noqa: S101 - for the type checker
         layout = plain.layout
         if seen.kind == "request" and seen.size - SIZE_BYTES >= self.largest.sizes["request"]:
             self._see_request(line, seen.size)
-        account.messages += 1
-        header = account.headers.get((layout.kind, layout.header_version, plain.tail.data))
-        if header is None:
-            if len(account.headers) >= MOST_KEPT:
-                self._add_headers(key, account)
-            account.headers[layout.kind, layout.header_version, plain.tail.data] = [1, _header(self.catalog, plain)]
-        else:
-            header[0] += 1
+        self.add_headers(key, layout, plain.tail)
         if rows:
             self._opened.add(line, f"{layout.message}.", plain.data, rows, places(layout.roles), lambda _: key)
         elif rows is None:
             self._body(line, key, layout.message, plain.spans, layout.roles)
 
-    def _add_headers(self, owner: Key, account: Account) -> None:
+    def add_headers(self, key: Key, layout: Layout, tail: Tail, times: int = 1) -> None:
+        """Count messages of a layout whose headers end with the same bytes, without their bodies."""
+        account = self.account(key)
+        account.messages += times
+        kept = layout.kind, layout.header_version, tail.data
+        header = account.headers.get(kept)
+        if header is None:
+            if len(account.headers) >= MOST_KEPT:
+                self._settle_headers(key, account)
+            account.headers[kept] = [times, _header(self.catalog, layout, tail.data)]
+        else:
+            header[0] += times
+
+    def _settle_headers(self, owner: Key, account: Account) -> None:
         """Add the bytes of headers, and of the size prefixes before them, to the ledger."""
         if frames := sum(times for times, _ in account.headers.values()):
             size_prefix = walk(entry_for(SIZE_PREFIX, 0), bytes(SIZE_BYTES))
-            self._wire.add_spans(owner, "", in_size, size_prefix, frames)
+            self.wire.add_spans(owner, "", in_size, size_prefix, frames)
         for (kind, _, _), (times, spans) in account.headers.items():
-            self._wire.add_spans(owner, HEADERS[kind], in_header, spans, times)
+            self.wire.add_spans(owner, HEADERS[kind], in_header, spans, times)
         account.headers.clear()
 
     def _count(self, line: Captured, plain: Plain) -> _Counted | None:
@@ -247,9 +251,9 @@ class Costs:
             where = places(layout.roles).by_node if layout.has_records else {}
             owner = self.key_of(line)
             counter = counter_of(layout.entry, where)
-            sums = self._wire.vector(owner, f"{layout.message}.", in_body, counter)
-            counted = self._counted[key] = _Counted(owner, self.account(owner), counter.count, sums, [])
-        _, _, read, sums, rows = counted
+            sums = self.wire.vector(owner, f"{layout.message}.", in_body, counter)
+            counted = self._counted[key] = _Counted(owner, counter.count, sums, [])
+        _, read, sums, rows = counted
         rows.clear()
         data = plain.data
         try:
@@ -284,10 +288,10 @@ class Costs:
         self.account(key).messages += 1
         left = frame.size
         if frame.prefix:
-            self._wire.add_spans(key, "", in_size, frame.prefix.raw)
+            self.wire.add_spans(key, "", in_size, frame.prefix.raw)
             left -= _size(frame.prefix)
         if frame.header:
-            self._wire.add_spans(key, HEADERS.get(frame.kind, ""), in_header, frame.header.raw)
+            self.wire.add_spans(key, HEADERS.get(frame.kind, ""), in_header, frame.header.raw)
             left -= _size(frame.header)
         if frame.body:
             left -= _size(frame.body)
@@ -300,7 +304,7 @@ class Costs:
 
     def _other(self, key: Key, path: str, kind: Kind, size: int) -> None:
         """Count bytes without spans."""
-        self._wire.add(key, path, (kind, kind), 0, size, 1)
+        self.wire.add(key, path, (kind, kind), 0, size, 1)
 
     def _decoded(self, subject: Message, body: Decoded, key: Key) -> None:
         """Count a body that was decoded in full."""
@@ -317,12 +321,12 @@ class Costs:
         if self._is_split(subject):
             for first, last, owner in owners(layout_places, spans, partial(topic_name, subject)):
                 owned = self._owned(key, owner)
-                self._wire.add_spans(owned, prefix, in_body, spans, first=first, last=last)
+                self.wire.add_spans(owned, prefix, in_body, spans, first=first, last=last)
                 there += [owned] * (last - first)
             for owned in {*there} - {key}:
                 self.account(owned).messages += 1
         else:
-            self._wire.add_spans(key, prefix, in_body, spans)
+            self.wire.add_spans(key, prefix, in_body, spans)
         if rows := places_in(spans, layout_places):
             self._opened.add(subject, prefix, spans.data, rows, layout_places, lambda at: there[at] if there else key)
 
@@ -338,12 +342,11 @@ class Costs:
         yield from self._opened.whole(key, data, form, where, topic, partition)
 
 
-def _header(catalog: Catalog, plain: Plain) -> Spans:
-    """Return the spans of a header without the bytes of the body, as they are kept in memory."""
-    layout = plain.layout
-    return decode_header(
-        catalog, layout.kind, layout.header_version, plain.data[: plain.start], start=SIZE_BYTES, stop=plain.start
-    ).raw
+@lru_cache(maxsize=1 << 12)
+def _header(catalog: Catalog, layout: Layout, tail: bytes) -> Spans:
+    """Return the spans of a header that ends with these bytes."""
+    data = bytes(layout.tail_at) + tail
+    return decode_header(catalog, layout.kind, layout.header_version, data, start=SIZE_BYTES, stop=len(data)).raw
 
 
 def _size(part: Decoded) -> int:

@@ -18,7 +18,6 @@ from kwire_cli.engine import numba_loops
 from kwire_cli.engine.compiled import Walk, compiled, jobs_of, numpy_type, octets, read_rows, walk_many
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import anomalies
-from kwire_cli.message.encode import decode_header
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
 from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.framing import Cut
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from kwire_cli.message.known_layout import Layout, Layouts
+    from kwire_cli.message.known_layout import Layout, Layouts, Tail
     from kwire_cli.source.kafka.connection import Connection, Seen
     from kwire_cli.source.kafka.traffic import TcpConnection
     from kwire_cli.source.packets.model import Origin, Segment
@@ -58,12 +57,13 @@ _MAX_STEP = 4096
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Frames of one layout whose headers differ only in numbers. Arrays have one value per frame.
+    """Frames of one layout. Arrays have one value per frame.
 
     Attributes:
-        front: Size and header of the first frame.
         walk: The spans of the bodies.
-        which: The index of each frame among all frames of its direction in the stretch.
+        tail: The number of the end of each header in `tails`.
+        which: The index of a request among all requests, of a response that of its request among `pending` and the
+            requests.
         number: The number of each frame between the two endpoints.
         packet: The packet of the last byte.
         time: The time of that packet in nanoseconds, or NO_TIME.
@@ -72,9 +72,9 @@ class Frames:
     """
 
     layout: Layout
-    front: bytes
     walk: Walk
-    client_id: str | None
+    tail: Ints
+    tails: tuple[Tail, ...]
     which: Ints
     number: Ints
     packet: Ints
@@ -245,7 +245,7 @@ class EndsReader:
         waiting = [request.line for request in pending]
         if any(line is None for line in waiting):
             raise _IrregularError
-        requests, responses, resumed, rows, delayed = _frames(run, half, connection, state, self.layouts, pending)
+        requests, responses, resumed, rows, delayed = _frames(run, half, connection, state, pending)
         total = len(rows)
         before = self.lines.count
         self.lines.count += total
@@ -326,7 +326,7 @@ def _stamp(row: Any) -> tuple[int, int | None]:
 
 
 def _frames(
-    run: Run, half: Half, connection: Connection, state: Ints, layouts: Layouts, pending: list[Seen]
+    run: Run, half: Half, connection: Connection, state: Ints, pending: list[Seen]
 ) -> tuple[list[Frames], list[Frames], list[Seen], Ints, npt.NDArray[np.bool_]]:
     """Return the requests and responses of a stretch, the requests without a response at its end, the rows that
     complete the frames of both directions, and which responses the broker may have delayed.
@@ -358,8 +358,8 @@ def _frames(
     keys = both("requestApiKey", "api_key")
     versions = both("requestApiVersion", "version")
     first = len(pending)
-    request_groups = [*_groups("request", keys[first:], versions[first:], ids[first:], requests, run, layouts)]
-    response_groups = [*_groups("response", keys[:count], versions[:count], ids[:count], answered, run, layouts)]
+    request_groups = [*_groups("request", keys[first:], versions[first:], ids[first:], requests, run, connection)]
+    response_groups = [*_groups("response", keys[:count], versions[:count], ids[:count], answered, run, connection)]
     # All checks have passed: update the streams and the connection.
     for direction, stream in enumerate((half, half.peer)):
         rows_of = np.flatnonzero(run.rows["direction"] == direction)
@@ -397,34 +397,33 @@ def _request_heads(side: _Side) -> npt.NDArray[Any]:
 
 
 def _groups(
-    kind: str, keys: Ints, versions: Ints, ids: Ints, side: _Side, run: Run, layouts: Layouts
+    kind: str, keys: Ints, versions: Ints, ids: Ints, side: _Side, run: Run, connection: Connection
 ) -> Iterator[Frames]:
     """Yield the frames of each layout, not numbered yet. Raise _IrregularError if a frame has no layout or is
     malformed, or if headers differ.
     """
-    head = _HEADS[kind].itemsize
     both = keys << 16 | versions & 0xFFFF
     for pair in np.unique(both).tolist():
         key = pair >> 16
         version = pair & 0xFFFF
-        layout = layouts.get(kind, key, version)
+        layout = connection.layouts.get(kind, key, version)
         if layout is None or key in {SASL_HANDSHAKE, SASL_AUTHENTICATE} or (kind == "request" and key == API_VERSIONS):
             raise _IrregularError  # the connection follows authentication; a client states its software in ApiVersions
         which = np.flatnonzero(both == pair)
         start = side.start[which]
         stop = side.stop[which]
         first = side.data[start[0] : stop[0]].tobytes()
-        header = decode_header(layouts.catalog, kind, layout.header_version, first, start=SIZE_BYTES, stop=len(first))
-        if not header.complete or header.anomalies:
+        plain = connection.headers.plain(layout, first, int(ids[which[0]]))
+        if plain is None:
             raise _IrregularError
-        size = header.raw.used
-        tail = size - SIZE_BYTES - head
+        size = plain.start
+        tail = plain.tail.data
         if tail:
             if (stop - start < size).any():
                 raise _IrregularError
-            tails = np.dtype((np.uint8, (tail,)))
-            tail_rows = read_rows(side.data, start + SIZE_BYTES + head, np.dtype([("tail", tails)]))["tail"]
-            if (tail_rows != np.frombuffer(first[SIZE_BYTES + head : size], np.uint8)).any():
+            row = np.dtype([("tail", (np.uint8, (len(tail),)))])
+            tails = read_rows(side.data, start + layout.tail_at, row)["tail"]
+            if (tails != np.frombuffer(tail, np.uint8)).any():
                 raise _IrregularError
         walk = walk_many(layout.entry.program, side.data, jobs_of(layout.entry, start + size, stop))
         if walk.jobs[:, 5].any() or len(walk.flags):
@@ -436,9 +435,9 @@ def _groups(
         rows = run.rows[side.row[which]]
         yield Frames(
             layout,
-            first[:size],
             walk,
-            header.value.get("clientId"),
+            np.zeros(len(which), np.int64),
+            (plain.tail,),
             which,
             which,
             rows["packet"].astype(np.int64),

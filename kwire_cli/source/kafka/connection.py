@@ -172,7 +172,7 @@ class Connection:
     software: str | None = None
     delayed_until: int | None = None
     pending: Pending[Seen] = field(default_factory=Pending)
-    _headers: Headers = field(init=False)
+    headers: Headers = field(init=False)
     _framers: tuple[Framer, ...] = field(init=False)
     _sides: Sides | None = None
     _doubtful: bool = False
@@ -184,7 +184,7 @@ class Connection:
 
     def __post_init__(self, opener: int | None) -> None:
         self.catalog = self.layouts.catalog
-        self._headers = Headers(self.catalog)
+        self.headers = Headers(self.catalog)
         self._framers = Framer(self, 0, self.from_start), Framer(self, 1, self.from_start)
         if self.client is None:
             self._sides = Sides(self.catalog, opener, self.from_start)
@@ -434,7 +434,7 @@ class Connection:
             self.state = State.AUTHENTICATING
         request = Seen("request", side, cut, head=head)
         if head and whole and (body_layout := self.layouts.get("request", head[0], head[1])):
-            request.plain = self._headers.plain(body_layout, data, head[2])
+            request.plain = self.headers.plain(body_layout, data, head[2])
         if head is None or head[0] != PRODUCE or self._field(request, "acks") != 0:
             self.pending.add(request, heard=self._broker_responded)
         request.in_flight = len(self.pending)
@@ -472,7 +472,7 @@ class Connection:
             response.given_up = late.why
         if head:
             if wanted is not None and not cut.missing and (layout := self.layouts.get("response", head[0], head[1])):
-                response.plain = self._headers.plain(layout, data, wanted)
+                response.plain = self.headers.plain(layout, data, wanted)
             if head.api_key == SASL_HANDSHAKE:
                 self._answer_handshake(head.version, self._field(response, "errorCode"))
         return response
@@ -529,5 +529,5 @@ class Connection:
         return (
             frame.kind == "request"
             and frame.header is not None
-            and self._headers.names(frame.header.value.get("clientId"))
+            and self.headers.names(frame.header.value.get("clientId"))
         )

@@ -5,12 +5,13 @@ from collections import Counter, defaultdict
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 import pytest
 from kit.captures import file_of, replays
 
 import kwire_cli as kwire
 from kwire_cli.facts.costs.counting import Costs
-from kwire_cli.lake.line_walks import Spent
+from kwire_cli.lake.line_walks import Spent, spend
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
@@ -56,7 +57,7 @@ def at_once(path, size):
         for found in (*chain.from_iterable(map(reader.take, own.runs)), *reader.close(own.last)):
             for frames in found.frames if isinstance(found, Stretch) else ():
                 many += len(frames.which)
-                spent.frames(frames)
+                spend(frames, np.zeros(len(frames.which), np.int64), [spent])
             if not isinstance(found, Stretch):
                 spent.lines([found])
     out = Counter()
