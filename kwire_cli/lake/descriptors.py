@@ -53,12 +53,15 @@ _COLUMNS: list[tuple[str, Any, int]] = [(name, *each[:2]) for name, each in (DES
 
 
 def describe_connection(
-    parts: Iterable[tuple[int, Scheduled]], tell: Callable[[int, PartReader], None]
+    parts: Iterable[tuple[int, Scheduled]], tell: Callable[[int, PartReader], None], *, payloads: bool = False
 ) -> Iterator[Described]:
-    """Yield the descriptors in numbered parts. Call `tell` with the number and the reader of each finished part."""
+    """Yield the descriptors in numbered parts. Call `tell` with the number and the reader of each finished part.
+
+    With `payloads`, descriptors include all payloads, so that files are not read again.
+    """
     for number, scheduled in parts:
         reader = PartReader(scheduled.part)
-        yield from described(scheduled, reader)
+        yield from described(scheduled, reader, payloads=payloads)
         tell(number, reader)
 
 

@@ -140,12 +140,12 @@ class Processes:
 def _in_memory(job: Job, packs: Iterable[int]) -> list[Described] | None:
     """Return all descriptors of a window in order, or None if they take too much memory.
 
-    Descriptors of compressed files contain the payloads, and are large.
+    They include the payloads if the files are small enough. Those of compressed files always do, and are large.
     """
     found: list[Described] = []
     size = 0
     for pack in packs:
-        for each in descriptors_in(job, pack):
+        for each in descriptors_in(job, pack, payloads=job.window.size < MOST_IN_MEMORY):
             found.append(each)
             size += size_in_memory(each)
             if size > MOST_IN_MEMORY:

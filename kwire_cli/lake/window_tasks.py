@@ -156,7 +156,7 @@ def described(job: Job, number: int) -> Iterator[pa.RecordBatch]:
         yield from batches_of(job.hidden, job.carried[number - job.window.packs])
 
 
-def descriptors_in(job: Job, number: int) -> Iterator[Described]:
+def descriptors_in(job: Job, number: int, *, payloads: bool = False) -> Iterator[Described]:
     """Yield the descriptors in a pack of parts with their readers' notices, or the descriptors in a carried file."""
     if number >= job.window.packs:
         yield from map(descriptor, rows_in(batches_of(job.hidden, job.carried[number - job.window.packs])))
@@ -170,7 +170,7 @@ def descriptors_in(job: Job, number: int) -> Iterator[Described]:
             pickled = pickle.dumps(reader.notices)
             notices.append(Described(part.point, _NOTICES, part.chain, part.file, at, number, b"", pickled))
 
-    yield from describe_connection(enumerate(parts), add_notices)
+    yield from describe_connection(enumerate(parts), add_notices, payloads=payloads)
     yield from notices
 
 
