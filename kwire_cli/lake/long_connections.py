@@ -38,7 +38,8 @@ def kept_row(
 ) -> Described:
     """Return a row with the state of a connection: the state of its reader, fetch sessions, origin and carrier."""
     reader = carrier.reader
-    names = [each.name for each in fields(carrier) if each.name not in {"reader", "shows_secrets"}]
+    carrier.settle()
+    names = [each.name for each in fields(carrier) if each.name not in {"reader", "shows_secrets", "items"}]
     carried = {name: getattr(carrier, name) for name in names}
     origin = reader.origin
     places = {name: getattr(origin, name) for name in ("earlier", "merged", "forgotten")}

@@ -50,8 +50,9 @@ class Carrier:
     """Follows a connection, to return the state that the next file needs.
 
     `steady` is the last steady state, or None if it was not needed or never occurred. `segments` are the segments since
-    then, and `messages` the messages of the lines since then, with None for uncertain lines. `given` is the number of
-    lines until then. A connection is `lost` if it has more than it may carry. `shows_secrets` allows to carry secrets.
+    then, `items` the stretches and lines since then, and `messages` the messages of those that are settled, with None
+    for uncertain lines. `given` is the number of lines until then. A connection is `lost` if it has more than it may
+    carry. `shows_secrets` allows to carry secrets.
     """
 
     reader: EndsReader
@@ -64,12 +65,18 @@ class Carrier:
     latest: int = NO_TIME
     """The time of the last packet in nanoseconds."""
     messages: set[str | None] = field(default_factory=set)
+    items: list[Item] = field(default_factory=list)
 
     def lines(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Yield the items, and record their messages."""
+        """Yield the items, and record them."""
         for item in items:
-            self.messages |= _messages(item)
+            self.items.append(item)
             yield item
+
+    def settle(self) -> None:
+        """Add the messages of the items. Most connections end before their messages are needed."""
+        self.messages.update(*map(_messages, self.items))
+        self.items = []
 
     def took(self, run: Run) -> None:
         """Record segments that the reader has processed."""
@@ -90,6 +97,7 @@ class Carrier:
         self.segments = []
         self.size = 0
         self.messages = set()
+        self.items = []
         self.given = self.reader.lines.count
         self.lost = False
 
@@ -117,6 +125,7 @@ class Carrier:
         messages: set[str | None] = set()
         if not is_steady:
             data += [b64decode(row[0]) for row in self.segments]
+            self.settle()
             messages |= self.messages
         for connection in self.reader.connections:
             if connection.state is State.FOREIGN:
@@ -147,6 +156,7 @@ _TLS = b"\x16\x03"
 
 
 def _messages(item: Item) -> set[str | None]:
+    """Return the messages in a stretch or a line; None for an uncertain line."""
     if isinstance(item, Captured):
         is_known = item.kind in {"request", "response"} and not item.guess
         return {item.message if is_known else None}
@@ -252,8 +262,7 @@ def go_on(reader: EndsReader, state: dict[str, Any], *, shows_secrets: bool = Fa
         carrier.segments.append([data, packet, *rest])
         carrier.size += len(b64decode(data))
     lines = reader.feed([_segment(row, reader.ends) for row in carrier.segments])
-    for line in lines:
-        carrier.messages.update(_messages(line))
+    carrier.items += lines
     return carrier, lines[state["given"] :]
 
 
