@@ -99,7 +99,7 @@ _BYTES = re.compile(
 """Strings that may be bytes. Lower-case letters only are excluded: they are a misspelt command."""
 MAX_NAME = 200
 """Maximum length of a file name in an error. Longer names are cut off."""
-GC_THRESHOLD = 50_000
+GC_THRESHOLD = 200_000
 """New objects between two runs of Python's garbage collector. There are almost no reference cycles, so frequent runs
 would find nothing.
 """

@@ -287,6 +287,7 @@ def _from_file(function: Callable[..., Any], folder: Path) -> Callable[..., Any]
 # once.
 
 
+@cache
 def numpy_type(decl: Any) -> np.dtype[Any]:
     """Return the structured type of `decl`, with the field names of `fixed`. Numbers keep their byte order; `Bytes` and
     uuids are arrays of octets.

@@ -184,7 +184,7 @@ def undecided(data: bytes | bytearray) -> bool:
     This is so for an incomplete start of a known protocol, and for an incomplete PROXY line.
     """
     head = bytes(data[:LONGEST])
-    if any(start.startswith(head) and len(head) < len(start) for start in _STARTS):
+    if len(head) < LONGEST and any(start.startswith(head) and len(head) < len(start) for start in _STARTS):
         return True
     opening = beginning(data)
     return opening is not None and opening.protocol == "proxy" and opening.prefix == 0 and len(data) < 256

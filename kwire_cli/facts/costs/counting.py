@@ -9,7 +9,7 @@ messages.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.lower import entry_for
@@ -236,8 +236,7 @@ class Costs:
     def _settle_headers(self, owner: Key, account: Account) -> None:
         """Add the bytes of headers, and of the size prefixes before them, to the ledger."""
         if frames := sum(times for times, _ in account.headers.values()):
-            size_prefix = walk(entry_for(SIZE_PREFIX, 0), bytes(SIZE_BYTES))
-            self.wire.add_spans(owner, "", in_size, size_prefix, frames)
+            self.wire.add_spans(owner, "", in_size, _size_prefix(), frames)
         for (kind, _, _), (times, spans) in account.headers.items():
             self.wire.add_spans(owner, HEADERS[kind], in_header, spans, times)
         account.headers.clear()
@@ -340,6 +339,11 @@ class Costs:
         self.account(key).messages += 1
         where = {"file": self.file} if self.file else {}
         yield from self._opened.whole(key, data, form, where, topic, partition)
+
+
+@cache
+def _size_prefix() -> Spans:
+    return walk(entry_for(SIZE_PREFIX, 0), bytes(SIZE_BYTES))
 
 
 @lru_cache(maxsize=1 << 12)
