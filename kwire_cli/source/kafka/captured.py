@@ -366,7 +366,9 @@ class Captured:
         if plain := self.plain:
             return plain.layout.roles, plain.spans
         body = self.frame.body if self.frame else None
-        if body is None or body.guess or self.guess or is_doubtful(body.message, body.raw, self.asked_topics):
+        if body is None or body.guess or self.guess:
+            return None
+        if not body.raw.aligned and is_doubtful(body.message, body.raw, self.asked_topics):
             return None  # the bytes of a field may belong to another one
         return roles(body.spec, body.entry), body.raw
 
