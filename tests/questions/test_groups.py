@@ -168,7 +168,7 @@ def test_a_share_group_without_any_partition_is_a_warning():
         request = {"memberId": "m", "memberEpoch": 2}
         beats.append(call("ShareGroupHeartbeat", second, request, answer | {"assignment": None}, client="a"))
     finding = findings_of(*beats)["IDLE_MEMBER"]
-    assert finding.level == "warning"
+    assert finding.severity == "warning"
     assert finding.text == "1 member without a partition for up to 25.0 s: a; nobody in the group has any"
     assert "__share_group_state" in finding.advice
 

@@ -13,7 +13,7 @@ from kwire_cli.lake.inputs import named_files
 from kwire_cli.lake.model import Reading, Wanted
 from kwire_cli.spark.export import SparkTasks
 
-OFTEN = 20
+OFTEN = 4
 
 
 def kill_executor(mark):
