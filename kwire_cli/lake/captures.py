@@ -120,7 +120,7 @@ class PointTables:
         regular = regular_stretch(stretch, requests, responses, topics, origin, self.names)
         yield from self._regular(regular)
         if self._part_tables:
-            yield from self._parts_of(regular)
+            yield from self._parts_of(regular, [str] * len(regular.place))
 
     def _regular(self, regular: Regular) -> Iterator[Rows]:
         if "frames" in self.tables:
@@ -135,10 +135,10 @@ class PointTables:
         if self._has_bodies:
             yield from (Rows(*each) for each in self._bodies.regular(regular))
 
-    def _parts_of(self, regular: Regular) -> Iterator[Rows]:
+    def _parts_of(self, regular: Regular, topic_of: Sequence[Callable[[str], str]]) -> Iterator[Rows]:
         for values, place in regular.parts():
             frames = values.frames
-            for part, frame, row in parts_of(values, self._part_tables, self.redaction.catalog):
+            for part, frame, row in parts_of(values, self._part_tables, self.redaction.catalog, topic_of[place]):
                 at = place.start + frame
                 time = int(frames.time[frame])
                 moment = microseconds_of(None if time == NO_TIME else time)
@@ -188,10 +188,6 @@ class PointTables:
             client_id = plain.tail.rest.get("clientId") if plain else line.client_id
             if client_id and self.clients.get(client_id) != line.software and line.kind == "request":
                 self._client(line.client_id, line.software)
-        if self._part_tables and line.is_frame and not is_misread(line):
-            place = (*line.where, microseconds_of(line.seen.time), line.connection.key, line.number)
-            for part, row in part_rows(line, self._part_tables, self.redaction):
-                yield from self._part(part, (*place, *row))
         if plain:
             self._lines.append(line)
         else:
@@ -207,6 +203,10 @@ class PointTables:
             self._rows.append([LINE_COLUMNS[name].of_line(line) for name in UNRESOLVED.names])
         if self._has_bodies:
             yield from (Rows(*each) for each in self._bodies.line(line))
+        if self._part_tables and line.is_frame and not is_misread(line):
+            place = (*line.where, microseconds_of(line.seen.time), line.connection.key, line.number)
+            for part, row in part_rows(line, self._part_tables, self.redaction):
+                yield from self._part(part, (*place, *row))
 
     def flush(self) -> Iterator[Rows]:
         """Yield all rows of the lines so far, and the costs of their bytes."""
@@ -224,6 +224,8 @@ class PointTables:
         self._size = 0
         if regular:
             yield from self._regular(regular)
+            if self._part_tables:
+                yield from self._parts_of(regular, [line.names.topic for line in regular.lines])
         for line in others:
             yield from self._single(line)
         if self._rows:

@@ -238,7 +238,8 @@ class Filling:
             streams = regular.stream[part]
             self._bodies(values, streams)
             numbers = values.frames.number
-            for table, frame, row in parts_of(values, self._tables.parts, self._tables.catalog):
+            topic_of = [str] * values.count  # the capture point may name them later
+            for table, frame, row in parts_of(values, self._tables.parts, self._tables.catalog, topic_of):
                 self._add(table, [int(streams[frame]), int(numbers[frame]), *row])
 
     def _bodies(self, values: Values, streams: Ints) -> None:

@@ -14,19 +14,24 @@ from kwire_cli.message.roles import RAW
 from kwire_cli.spec.kafka import PRODUCE
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from kwire_cli.facts.columnar.values import Values
     from kwire_cli.spec.catalog import Catalog
 
 
-def parts_of(values: Values, wanted: Container[str], catalog: Catalog) -> Iterator[tuple[str, int, Sequence[Any]]]:
-    """Yield the rows of frames in the wanted tables, with the table and the index of the frame. Topics may be ids."""
+def parts_of(
+    values: Values, wanted: Container[str], catalog: Catalog, topic_of: Sequence[Callable[[str], str]]
+) -> Iterator[tuple[str, int, Sequence[Any]]]:
+    """Yield the rows of frames in the wanted tables, with the table and the index of the frame.
+
+    `topic_of` has the function for each frame that returns the name of a topic id.
+    """
     layout = values.frames.layout
     if "batches" in wanted and layout.api_key == PRODUCE and layout.kind == "request":
         for frame in range(values.count):
             body = plain_frame(values.frames, frame).body(RAW)
-            yield from (("batches", frame, row) for row in batches_in(body, str, catalog))
+            yield from (("batches", frame, row) for row in batches_in(body, topic_of[frame], catalog))
     if "set_fields" in wanted and layout.kind == "request":
         for frame in range(values.count):
             body = plain_frame(values.frames, frame).body("size")
@@ -34,4 +39,4 @@ def parts_of(values: Values, wanted: Container[str], catalog: Catalog) -> Iterat
     if "errors" in wanted and layout.kind == "response":
         for frame in np.flatnonzero(np.diff(values.error_codes().offsets.to_numpy())).tolist():
             body = plain_frame(values.frames, frame).body("size")
-            yield from (("errors", frame, row) for row in errors_in(catalog, layout.api_key, body, str))
+            yield from (("errors", frame, row) for row in errors_in(catalog, layout.api_key, body, topic_of[frame]))
