@@ -9,7 +9,7 @@ SECTIONS = {
     "Ask": ["findings", "groups", "stats"],
     "On the wire": ["captures", "filter", "output", "wireshark"],
     "On disk": ["dump", "schemas", "tables", "lake"],
-    "Understand a message": ["explain", "model", "specs"],
+    "Understand a message": ["model", "specs"],
     "Costs and changes": ["costs", "proposals", "diff", "changes"],
     "Share": ["secrets"],
     "From Python": ["library"],

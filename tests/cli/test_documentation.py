@@ -16,7 +16,7 @@ DOCS = ROOT / "docs"
 
 @pytest.mark.parametrize(
     "page",
-    [slow(page) for page in ("diff", "explain", "groups", "stats")],
+    [slow(page) for page in ("diff", "groups", "stats")],
 )
 def test_commands_print_what_the_page_says(page, updating, monkeypatch):
     monkeypatch.chdir(ROOT)
