@@ -1,10 +1,10 @@
 """The columns of frames: an entry has the name, the type, the unit, the meaning and how to get the value.
 
-A column is read from a line of a capture and from half an exchange of a request log; a pasted frame is a line too
-(`source.kafka.pasted`). Lakes and tables in memory take their schemas from here, and so do --filter, --fields, csv,
-the tables of `kwire decode`, completion, docs/tables.md and docs/filter.md. To add a column, append an entry to FRAMES
-(lakes and everything else), IN_MEMORY (not lakes) or FOR_FILTERS (no tables in SQL). Large captures are read by
-column: a column without a function in `columnar.frames.MANY_AT_A_TIME` is read line by line there.
+A column is read from a line of a capture and from half an exchange of a request log. Lakes and tables in memory take
+their schemas from here, and so do --filter, --fields, csv, the tables of `kwire decode`, completion, docs/tables.md and
+docs/filter.md. To add a column, append an entry to FRAMES (lakes and everything else), IN_MEMORY (not lakes) or
+FOR_FILTERS (no tables in SQL). Large captures are read by column: a column without a function in
+`columnar.frames.MANY_AT_A_TIME` is read line by line there.
 
 The types are in `DUCKDB_TYPES`; a `word` is text with few different values.
 """
@@ -139,7 +139,6 @@ FRAMES: tuple[Column, ...] = (
         "packet if the capture lacks the opening; the same at every capture point",
         lambda line: line.connection.key or None,
         connection_of_half,
-        null="pasted frames",
     ),
     Column(
         "frame",
@@ -347,7 +346,7 @@ FRAMES: tuple[Column, ...] = (
     Column(
         "source",
         "word",
-        "`capture`, `pasted` or `request-log`",
+        "`capture` or `request-log`",
         lambda line: line.source,
         lambda _: "request-log",
         regular="capture",

@@ -168,8 +168,8 @@ def host_of(address: str) -> str:
 
 
 def ends(line: Captured) -> list[str]:
-    """Return the addresses of both ends; no address for a pasted frame."""
-    return [end for end in (line.src, line.dst) if end]
+    """Return the addresses of both ends."""
+    return [line.src, line.dst]
 
 
 def digest(line: Captured) -> int | None:

@@ -128,7 +128,7 @@ _GETTERS = {column.name: column.of_line for column in COLUMNS}
 
 @dataclass(frozen=True, slots=True)
 class FrameRow:
-    """A line of a capture, or a pasted frame, without the secrets that `redaction` finds."""
+    """A line of a capture, without the secrets that `redaction` finds."""
 
     line: Captured
     redaction: Redaction | None = None

@@ -1,11 +1,7 @@
 import pytest
 
-import kwire_cli
 from kwire_cli.facts.columns import BY_NAME, COLUMNS
 from kwire_cli.filter.rows import FrameRow
-from kwire_cli.message.redaction import Redaction
-from kwire_cli.source.kafka.pasted import PastedFrame
-from kwire_cli.spec.catalog import catalog
 
 
 @pytest.fixture(scope="module")
@@ -60,26 +56,6 @@ def test_columns_of_a_request_and_its_response(lines):
         "in_flight": None,
     }
     assert {name: two.column(name) for name in changed} == changed
-
-
-def test_a_pasted_frame_has_the_columns_of_its_bytes(lines):
-    definitions = catalog()
-    line = lines[0]
-    pasted = FrameRow(PastedFrame(line.frame, Redaction(definitions)), Redaction(definitions))
-    captured = FrameRow(line, Redaction(definitions))
-    lacking = {"packet", "time", "src", "dst", "stream"}
-    found = {column.name: pasted.column(column.name) for column in COLUMNS}
-    expected = {column.name: None if column.name in lacking else captured.column(column.name) for column in COLUMNS}
-    assert found == expected | {"host": [], "port": [], "in_flight": None, "source": "pasted"}
-    assert pasted.fields() == captured.fields()
-
-
-def test_a_pasted_frame_in_doubt_hides_its_bytes():
-    definitions = catalog()
-    [frame] = kwire_cli.read_frames(bytes(range(1, 60)))
-    row = FrameRow(PastedFrame(frame, Redaction(definitions)), Redaction(definitions))
-    assert row.column("kind") == "gap"
-    assert [row.column(name) for name in ("api_key", "client_id", "topics", "request_groups")] == [None, None, [], []]
 
 
 def test_no_column_confirms_a_guess_of_bytes():
