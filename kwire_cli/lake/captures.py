@@ -84,6 +84,7 @@ class PointTables:
     _lines: list[Captured] = field(default_factory=list)
     _singles: list[Captured] = field(default_factory=list)
     _size: int = 0
+    _connections: list[list[Any]] = field(default_factory=list)
     _parts: dict[str, list[Sequence[Any]]] = field(default_factory=lambda: defaultdict(list))
     _spent: dict[Place, Spent] = field(default_factory=dict)
 
@@ -158,12 +159,14 @@ class PointTables:
             if rows := self._parts.pop(table, None):
                 yield Rows(table, batch_of(rows, SHAPES[table].schema))
 
-    def connections(self) -> Iterator[Rows]:
-        """Yield the rows of the TCP connections that have ended since the last call."""
-        rows = [connection_cells(each) for each in self.ended]
+    def connections(self, fewest: int = LINES) -> Iterator[Rows]:
+        """Yield the rows of the TCP connections that have ended, if there are enough of them."""
+        if "connections" in self.tables:
+            self._connections += map(connection_cells, self.ended)
         self.ended.clear()
-        if rows and "connections" in self.tables:
-            yield Rows("connections", batch_of(rows, CONNECTIONS_TABLE))
+        if len(self._connections) >= fewest:
+            yield Rows("connections", batch_of(self._connections, CONNECTIONS_TABLE))
+            self._connections = []
 
     def learn(self, stretch: Stretch) -> None:
         """Learn the names and the fetch sessions of a stretch. Another task writes its rows."""

@@ -25,7 +25,7 @@ from kwire_cli.facts.columnar.frames import UNRESOLVED, resolved
 from kwire_cli.facts.columnar.names import Learnt, merge_learnt
 from kwire_cli.facts.columnar.spool import Spool
 from kwire_cli.lake.capture_faults import file_fault
-from kwire_cli.lake.captures import PointTables, connection_cells
+from kwire_cli.lake.captures import LINES, PointTables, connection_cells
 from kwire_cli.lake.descriptors import (
     DESCRIBED,
     MOST_BYTES,
@@ -389,6 +389,7 @@ class _Owner:
 
     def close(self, done: Done) -> None:
         """Write the remaining rows, and add the results to `done`."""
+        self._write_ended(1)
         for table, rows in self._tables.flush():
             self._write(table, rows)
         for unit, items in self._apart.items():
@@ -452,10 +453,13 @@ class _Owner:
                 self._write(table, rows)
         self._write_ended()
 
-    def _write_ended(self) -> None:
-        """Write the connections that have ended. The first packet of one that goes on is in a file of another run."""
+    def _write_ended(self, fewest: int = LINES) -> None:
+        """Write the connections that have ended, if there are enough of them.
+
+        The first packet of a connection that goes on is in a file of another run.
+        """
         own = unit_of(self._paths[self._point.chains[0].start]) if self._point.first else None
-        for table, rows in self._tables.connections():
+        for table, rows in self._tables.connections(fewest):
             self._write(table, rows, own)
 
     def _write(self, table: str, rows: pa.RecordBatch, unit: str | None = None) -> None:
