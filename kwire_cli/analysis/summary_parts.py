@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
-from kwire_cli.questions.traffic import queries_in
+from kwire_cli.questions.traffic import queries_in, without
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import MAGIC_V2
 from kwire_cli.source.capture_inputs import CaptureInput
@@ -98,7 +98,8 @@ def facts_of(opened: Opened) -> InputFacts:
         notices = tuple(notice.text for _, notice in opened.notices)
         return InputFacts(opened.label, opened.kind, max(len(opened.files), 1), opened.size or None, notices)
     if isinstance(opened, LakeInput):
-        return InputFacts(opened.label, opened.kind, opened.files, opened.size)
+        notices = (without(opened.lacking),) if opened.lacking else ()
+        return InputFacts(opened.label, opened.kind, opened.files, opened.size, notices)
     name = opened.recognised.name
     size = sum(sizes([name])) if name is not None and is_file(name) else None
     return InputFacts(opened.label, opened.kind, 1, size)

@@ -83,8 +83,8 @@ _CONNECTION = "join (select distinct connection, stream from places) p on p.conn
 _TOPICS = "(select key, max(name) as name from names where kind = 'topic' and {here} group by key)"
 
 
-def fill(tables: Tables, opened: LakeInput) -> tuple[int, list[str]]:
-    """Fill tables from a lake. Return the number of frames, and the names of tables that the lake lacks.
+def fill(tables: Tables, opened: LakeInput) -> int:
+    """Fill tables from a lake, and return the number of frames.
 
     Raises:
         InputError: The lake has no frames, or has captures and request logs.
@@ -103,7 +103,8 @@ def fill(tables: Tables, opened: LakeInput) -> tuple[int, list[str]]:
         exported = lake.rows("select size, tables from inputs where kind in ('capture', 'request-log')")
     opened.files = len(exported)
     opened.size = sum(row["size"] for row in exported)
-    return count, _lacking({row["tables"] for row in exported}, [*parts, *bodies])
+    opened.lacking = _lacking({row["tables"] for row in exported}, [*parts, *bodies])
+    return count
 
 
 def _points(lake: Lake, opened: LakeInput) -> list[str]:

@@ -80,10 +80,9 @@ class Traffic:
     """Whether a log without a readable batch is an error. It is not for questions about damage."""
 
     takes_partial_lakes: ClassVar[bool] = False
-    """Whether a lake without some tables that the queries read is no error. The answer then names `lacking`."""
+    """Whether a lake may lack tables that the queries read. The answer then names these tables."""
 
     def __init__(self, redaction: Redaction, queries: Mapping[str, str]) -> None:
-        self.lacking: list[str] = []
         self.faults: Counter[str] = Counter()
         self.is_local = False
         self._redaction = redaction
@@ -111,10 +110,9 @@ class Traffic:
     def _begin_lake(self, opened: LakeInput) -> int:
         from kwire_cli.lake.filling import fill  # noqa: PLC0415 - it imports pyarrow
 
-        count, lacking = fill(self._open_tables(), opened)
-        if lacking and not self.takes_partial_lakes:
-            raise InputError(f"{without(lacking)}, which this question reads; {EXPORT_ALL}", file=opened.name)
-        self.lacking += lacking
+        count = fill(self._open_tables(), opened)
+        if opened.lacking and not self.takes_partial_lakes:
+            raise InputError(f"{without(opened.lacking)}, which this question reads; {EXPORT_ALL}", file=opened.name)
         return count
 
     def end_input(self, opened: Opened) -> None:

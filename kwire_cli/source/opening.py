@@ -90,12 +90,14 @@ class BodiesInput(Opened):
 class LakeInput(Opened):
     """A lake. Questions fill their tables from the tables of the lake.
 
-    `files` and `size` are the number of captures and request logs that were exported, and their bytes. They are known
-    after the tables were filled.
+    `files` and `size` are the number of captures and request logs that were exported, and their bytes. `lacking` are the
+    tables that a question reads and that some of these were exported without. All are known after the tables were
+    filled.
     """
 
     files: int = 0
     size: int = 0
+    lacking: Sequence[str] = ()
     part: LakePart | None = None
     """The part of the lake that is asked; None for all of it."""
 

@@ -44,6 +44,15 @@ def test_a_lake_that_lacks_tables_says_so(tmp_path):
     with pytest.raises(InputError, match=r"exported without bodies, which this question reads; .*--tables all"):
         kwire_cli.ask("groups", tmp_path)
     assert answer("stats", tmp_path) == answer("stats", SAMPLES / "incidents" / "rebalancing.pcap")
+    (missing,) = answer("summary", tmp_path)["tables"]["missing"]
+    assert "was exported without produce_batches, bodies" in missing["what"]
+
+
+def test_only_the_lake_that_lacks_tables_is_named(tmp_path):
+    for tables in ("frames,connections", "all"):
+        run([SAMPLES / "incidents" / "rebalancing.pcap"], tmp_path / tables, tables)
+    notes = answer("diagnose", tmp_path / "frames,connections", tmp_path / "all")["notes"]
+    assert len([note for note in notes if "was exported without" in note]) == 1
 
 
 def test_a_lake_without_frames(tmp_path):

@@ -45,7 +45,7 @@ _SHOWN_PLACES = 4
 
 
 class Diagnosis(TableFold):
-    """A fold that finds problems in captures, request logs and log directories.
+    """A fold that finds problems in captures, request logs, log directories and lakes.
 
     `rules` are by default those that come with kwire. `also` contains further queries over the tables. They run with
     the `parameters`, together with the rules, and `answers` contains their rows by name.
@@ -73,8 +73,8 @@ class Diagnosis(TableFold):
         """Store the reasons why an input was not read completely."""
         if isinstance(opened, CaptureInput):
             self._unread += [f"{opened.label}: {notice.text}" for _, notice in opened.notices]
-        elif isinstance(opened, LakeInput) and self.lacking:
-            self._unread.append(f"{opened.label}: {without(self.lacking)}; {EXPORT_ALL}")
+        elif isinstance(opened, LakeInput) and opened.lacking:
+            self._unread.append(f"{opened.label}: {without(opened.lacking)}; {EXPORT_ALL}")
 
     def _run_rules(self) -> Iterator[Finding]:
         """Yield the findings, and run the other queries. Then close the tables."""
