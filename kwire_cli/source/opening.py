@@ -90,8 +90,8 @@ class BodiesInput(Opened):
 class LakeInput(Opened):
     """A lake. Questions fill their tables from the tables of the lake.
 
-    `files` and `size` are the number of captures and request logs that were exported, and their bytes. `lacking` are the
-    tables that a question reads and that some of these were exported without. All are known after the tables were
+    `files` and `size` are the number of captures and request logs that were exported, and their bytes. `lacking` are
+    the tables that a question reads and that some of these were exported without. All are known after the tables were
     filled.
     """
 

@@ -2,6 +2,7 @@
 
 import pyarrow.parquet as pq
 import pytest
+from kit.lakes import rows_of, run
 from kit.secrets import (
     NEWEST,
     SECRET,
@@ -52,6 +53,16 @@ def exported(said, folder, **reading):
     (folder / "secret.pcap").write_bytes(capture(said))
     export([str(folder / "secret.pcap")], folder / "lake", Wanted(chosen("all"), Reading(**reading)))
     return text_of(folder / "lake")
+
+
+def test_a_request_with_a_secret_has_no_digest(tmp_path):
+    """A checksum would confirm a guess of the secret."""
+    before, said, after = conversation("SaslAuthenticateRequest", 2, body_of(*ONE[:2], 2))
+    (tmp_path / "one.pcap").write_bytes(capture([*before, said, *after]))
+    run([tmp_path / "one.pcap"], tmp_path / "lake", "frames")
+    rows = dict(rows_of(tmp_path / "lake", "select api, max(digest) from frames where kind = 'request' group by api"))
+    assert rows["SaslAuthenticate"] is None
+    assert rows["Metadata"] is not None
 
 
 TOKENS = [b"n,,n=u,r=%b", b"r=%b,s=%b", b"c=biws,r=%b", b"v=%b"]

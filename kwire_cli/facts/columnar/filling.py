@@ -84,8 +84,8 @@ STREAM = "stream"
 TOPIC = "topic"
 FRAMES_TABLE = "frames"
 CONNECTIONS_TABLE = "connections"
-_FOR_NUMBERS_AND_NAMES = {FRAME, REQUEST, STREAM, "topics", ADDRESS, SESSION}
-"""The columns of frames without which a frame has no number, and no names of topics and brokers."""
+_FOR_NUMBERS_AND_NAMES = {FRAME, REQUEST, STREAM, "topics", "api_key", ADDRESS, SESSION}
+"""The columns of frames without which a frame has no number, no names of topics and brokers, and no digest."""
 
 
 def fill(tables: Tables, opened: CaptureInput) -> int:

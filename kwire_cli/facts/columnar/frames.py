@@ -39,6 +39,7 @@ from kwire_cli.facts.frame_values import (
     has_digest,
     session_of,
 )
+from kwire_cli.message.roles import is_internal
 from kwire_cli.source.kafka.group_names import IN_ARRAYS, groups_named, groups_of
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.spec.kafka import FETCH, PRODUCE
@@ -170,25 +171,19 @@ def _no_texts(count: int) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(np.zeros(count + 1, np.int32)), pa.array([], pa.string()))
 
 
-def _digests(regular: Regular) -> pa.Array:
-    """Return the checksums of the bytes of requests. Frames that may hold secrets have none."""
-    topics = (regular.topics.slice(part.start, values.count) for values, part in regular.parts())
-    return pa.concat_arrays([*map(_digests_of_layout, regular.values, topics)])
+def _digests(values: Values) -> pa.Array:
+    """Return the checksums of the bytes of requests. Frames that may hold secrets have none.
 
-
-def _digests_of_layout(values: Values, topics: pa.ListArray) -> pa.Array:
+    Topics may be ids here: `resolved` removes the checksums of records of internal topics.
+    """
     frames = values.frames
-    message = frames.layout.message
-    if frames.layout.kind != "request" or not has_digest(message, ()):
+    if frames.layout.kind != "request" or not has_digest(frames.layout.message, ()):
         return pa.nulls(values.count, pa.int64())
     data = frames.walk.data.data
     stops = frames.walk.jobs[:, 2].tolist()
     sizes = frames.size.tolist()
     found = [crc32(data[stop - size : stop]) for stop, size in zip(stops, sizes, strict=True)]
-    if has_digest(message, pc.unique(topics.flatten()).to_pylist()):
-        return pa.array(found, pa.int64())
-    has = [has_digest(message, own) for own in topics.to_pylist()]
-    return pa.array(found, pa.int64(), mask=~np.array(has))
+    return pa.array(found, pa.int64())
 
 
 def _allowed_ms(values: Values) -> pa.Array:
@@ -250,7 +245,7 @@ def _by_layout(column: Callable[[Values], pa.Array]) -> Callable[[Regular], pa.A
 MANY_AT_A_TIME: dict[str, Callable[[Regular], pa.Array]] = {
     "capture_point": lambda regular: word(regular.origin.capture, len(regular.place)),
     "batch_anomalies": _by_layout(_batch_anomalies),
-    "digest": _digests,
+    "digest": _by_layout(_digests),
     "allowed_ms": _by_layout(_allowed_ms),
     "expects_answer": _by_layout(_expects_answer),
     "in_flight": lambda regular: pa.array(regular.in_flight, mask=regular.is_response),
@@ -296,9 +291,20 @@ def resolved(rows: pa.RecordBatch, names: Names, schema: pa.Schema = FRAMES) -> 
     address = rows.column(ADDRESS)
     nodes = pa.array([names.node(text) for text in address.dictionary.to_pylist()], pa.int32())
     columns = {"topics": topics, "broker": nodes.take(address.indices)}
+    if "digest" in schema.names:
+        columns["digest"] = _without_secrets(rows, topics)
     return pa.RecordBatch.from_arrays(
         [columns[name] if name in columns else rows.column(name) for name in schema.names], schema=schema
     )
+
+
+def _without_secrets(rows: pa.RecordBatch, topics: pa.ListArray) -> pa.Array:
+    """Return the digests of rows, without the digests of Produce requests to internal topics."""
+    if not any(map(is_internal, pc.unique(topics.flatten()).to_pylist())):
+        return rows.column("digest")
+    internal = pa.array([any(map(is_internal, own)) for own in topics.to_pylist()], pa.bool_())
+    hides = pc.and_(internal, pc.equal(rows.column("api_key"), PRODUCE).fill_null(fill_value=False))
+    return pc.if_else(hides, pa.scalar(None, pa.int64()), rows.column("digest"))
 
 
 def _with_sessions(rows: pa.RecordBatch, names: Names) -> pa.ListArray:
