@@ -1,8 +1,9 @@
 """Tables in memory filled from a lake, for the questions that captures and request logs answer.
 
 A lake has the same columns as the tables in memory, but other keys: connections are digests, and frames are counted by
-connection. `places` numbers the frames of a capture point by their packets, as `kwire decode` numbers them, and
-`streams` numbers the connections by their first packets. Topic ids and addresses get the names that any run learnt.
+connection. `places` numbers the frames of a capture point by their packets, as `kwire decode` numbers them: a response
+follows its request even if its packet is earlier. `streams` numbers the connections by their first packets. Topic ids
+and addresses get the names that any run learnt.
 """
 
 from __future__ import annotations
@@ -42,18 +43,30 @@ files as (
     from seen
     group by file
 ),
-frames_placed as (
-    select
-        connection,
-        frame,
-        max(files.at * (1::bigint << 40) + coalesce(packet, frame)) over (
-            partition by connection, src
-            order by frame
-            rows between unbounded preceding and current row
-        ) as place
+packets as (
+    select connection, frame, request_frame, src, files.at * (1::bigint << 40) + coalesce(packet, frame) as packet
     from frames
     join files using (file)
     where {here}
+),
+in_order as (
+    select connection, frame, max(packet) over before as place
+    from packets
+    window before as (
+        partition by connection, src
+        order by frame
+        rows between unbounded preceding and current row
+    )
+),
+frames_placed as (
+    select p.connection, p.frame, max(greatest(p.packet, r.place)) over before as place
+    from packets p
+    left join in_order r on r.connection = p.connection and r.frame = p.request_frame
+    window before as (
+        partition by p.connection, p.src
+        order by p.frame
+        rows between unbounded preceding and current row
+    )
 ),
 connections_placed as (
     select connection, min(files.at * (1::bigint << 40) + packet) as place

@@ -17,6 +17,7 @@ INPUTS = (
     "incidents/rebalancing.pcap",
     "incidents/fetch-sessions.pcap",
     slow("captures/midstream.pcap"),
+    slow("incidents/clocks.pcap"),
     slow("captures/ipv6.pcap"),
     slow("captures/sarama-0.8.2.0-3.9.2.pcapng"),
     slow("incidents/long-transaction.log"),
