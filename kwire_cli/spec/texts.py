@@ -33,10 +33,10 @@ def config_file() -> Path:
 def remembered() -> tuple[str, ...]:
     """Return the remembered jars and folders."""
     try:
-        return tuple(filter(None, config_file().read_text("utf-8").splitlines()))
+        return tuple(filter(None, os.fsdecode(config_file().read_bytes()).split("\n")))
     except FileNotFoundError:
         return ()
-    except (OSError, ValueError) as error:
+    except OSError as error:
         REMARKS[f"{config_file()}: cannot be read: {error}"] = None
         return ()
 
@@ -44,13 +44,17 @@ def remembered() -> tuple[str, ...]:
 def remember(paths: Sequence[str]) -> None:
     """Remember these jars and folders in place of earlier ones. Without paths, remove the file.
 
-    Raises InputError if the file cannot be written.
+    Raises InputError if the file cannot be written, or for a path with a line break.
     """
     file = config_file()
+    places = [str(Path(path).resolve()) for path in paths]
+    for place in places:
+        if "\n" in place:
+            raise InputError("a path with a line break cannot be remembered", file=place)
     try:
         if paths:
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text("".join(f"{Path(path).resolve()}\n" for path in paths), "utf-8")
+            file.write_bytes(os.fsencode("".join(f"{place}\n" for place in places)))
         else:
             file.unlink(missing_ok=True)
     except OSError as error:
