@@ -80,7 +80,7 @@ def works_of(arguments: Sequence[str], how: Reading, caller: Caller, takes: Coll
     capture points in lakes.
 
     Raises:
-        InputError: There is no input, its kind is not in `takes`, or it is a pipe.
+        InputError: There is no input, its kind is not in `takes`, it is a pipe, or a lake without frames.
 
     """
     works = []

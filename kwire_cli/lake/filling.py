@@ -26,7 +26,7 @@ from kwire_cli.source.opening import LakePart
 from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from kwire_cli.facts.memory import Tables
     from kwire_cli.source.opening import LakeInput
@@ -124,8 +124,7 @@ def _points(lake: Lake, opened: LakeInput) -> list[str]:
     if opened.part is not None:
         return [opened.part.point]
     rows = lake.rows("select distinct capture_point, source from frames order by capture_point")
-    if not rows:
-        raise InputError("this lake has no frames", file=opened.name)
+    _check_frames(rows, opened)
     if len({row["source"] for row in rows}) > 1:
         raise InputError(
             "this lake has captures and request logs, which may show the same requests: export them to one lake each",
@@ -134,11 +133,20 @@ def _points(lake: Lake, opened: LakeInput) -> list[str]:
     return [row["capture_point"] for row in rows]
 
 
-def parts_of(opened: LakeInput) -> Iterator[LakePart]:
-    """Yield the capture points and days of the frames in a lake, in order."""
+def parts_of(opened: LakeInput) -> list[LakePart]:
+    """Return the capture points and days of the frames in a lake, in order.
+
+    Raises InputError for a lake without frames.
+    """
     with Lake(opened.folder, "from frames") as lake:
-        for row in lake.rows("select distinct capture_point as point, day from frames order by all"):
-            yield LakePart(row["point"], row["day"])
+        rows = lake.rows("select distinct capture_point as point, day from frames order by all")
+    _check_frames(rows, opened)
+    return [LakePart(row["point"], row["day"]) for row in rows]
+
+
+def _check_frames(rows: Collection[object], opened: LakeInput) -> None:
+    if not rows:
+        raise InputError("this lake has no frames", file=opened.name)
 
 
 def _lacking(exported: Collection[str], tables: Iterable[str]) -> list[str]:

@@ -7,7 +7,11 @@ from kit.commands import ROOT, json_of, kwire, slow
 from kit.lakes import run
 
 import kwire_cli
+from kwire_cli.analysis.one_by_one import works_of
 from kwire_cli.errors import InputError
+from kwire_cli.source.kinds import Kind
+from kwire_cli.source.reading import Caller, Reading
+from kwire_cli.spec.catalog import catalog
 from kwire_cli.view.answers import answer_json
 
 SAMPLES = ROOT / "samples"
@@ -60,6 +64,8 @@ def test_a_lake_without_frames(tmp_path):
     run([SAMPLES / "segments"], tmp_path)
     with pytest.raises(InputError, match="this lake has no frames"):
         kwire_cli.ask("stats", tmp_path)
+    with pytest.raises(InputError, match="this lake has no frames"):
+        works_of([str(tmp_path)], Reading(catalog=catalog()), Caller(), {Kind.LAKE})
 
 
 def test_captures_and_request_logs_in_one_lake(tmp_path):
