@@ -26,6 +26,8 @@ select
     exists (select 1 from frames) or exists (select 1 from connections) as has_traffic
 """
 """The contents of the tables in one row, which decides which rules run."""
+COLUMN_TYPES = "evidence is a list of places, weight is a number, and all other columns that rules know are text"
+"""The types of the columns of rules, for errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ def findings(tables: Tables, rules: Sequence[Rule]) -> Iterator[Finding]:
     apis and errors that it names.
 
     Raises:
-        InputError: DuckDB rejects the query of a rule, or the text of a rule names a column that the query lacks.
+        InputError: DuckDB rejects the query of a rule, the text of a rule names a column that the query lacks, or a
+            column has values of another type.
 
     """
     facts = tables.rows(FACTS)[0]
@@ -73,6 +76,8 @@ def findings(tables: Tables, rules: Sequence[Rule]) -> Iterator[Finding]:
             raise InputError(f"rule {rule.code}: {error.reason}") from error
         except KeyError as error:
             raise InputError(f"rule {rule.code}: its text names {error}, and its query has no such column") from error
+        except (TypeError, ValueError) as error:
+            raise InputError(f"rule {rule.code}: {error}; {COLUMN_TYPES}") from error
 
 
 def _has_traffic_for(rule: Rule, facts: Mapping[str, Any], *, is_replayed: bool) -> bool:

@@ -46,6 +46,9 @@ def test_the_rule_of_the_page_finds_something(tmp_path):
         ("copy (select 1) to 'evil.csv'", "syntax error"),
         ("select 1 as one", "its text names 'client'"),
         ("select client from nowhere", "Table with name nowhere does not exist"),
+        ("select 'a' as client, 'GET' as api, 1 as largest, 5 as evidence", "evidence is a list of places"),
+        ("select 'a' as client, 'GET' as api, 1 as largest, 'x' as weight", "weight is a number"),
+        ("select 'a' as client, 'GET' as api, 1 as largest, [1] as more_meaning", "all other columns that rules know"),
     ],
 )
 def test_a_rule_that_does_anything_else_is_an_error(tmp_path, query, reason):
