@@ -1,6 +1,7 @@
 """Damage in logs: real segments, damaged by hand."""
 
 import json
+import shutil
 
 import pytest
 from kit.commands import ROOT, kwire
@@ -42,3 +43,14 @@ def test_damage_of_many_files_is_told_by_partition(tmp_path):
         "partition orders-0", "partition orders-1",
     ]  # fmt: skip
     assert rows[0]["text"].startswith("2 batches with a wrong checksum; ")
+
+
+def test_problems_that_are_not_kept_are_counted(tmp_path, monkeypatch):
+    monkeypatch.setattr("kwire_cli.analysis.transactions.logs.MOST_EVENTS", 1)
+    for partition in ("orders-0", "orders-1"):
+        shutil.copytree(SEGMENTS / "bitflip-0", tmp_path / partition)
+    found = json.loads(kwire("diagnose", tmp_path, "--format", "json").out)
+    assert [row["subject"] for row in found["tables"]["findings"] if row["code"] == "CORRUPT_LOG"] == [
+        "partition orders-0"
+    ]
+    assert "1 event more were too many to keep" in found["notes"]

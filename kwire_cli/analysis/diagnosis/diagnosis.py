@@ -104,6 +104,7 @@ class Diagnosis(TableFold):
         if faults := self.faults.total():
             unread.append(counted(faults, "line of a request log", "lines of request logs"))
         blocks += [Note(f"a part was not read: {text}", "warning") for text in unread]
+        blocks += self.dropped_notes()
         if not findings:
             blocks.append(Note("nothing found in the rest") if unread else Note("nothing found", "good"))
         return Answer("diagnosis", blocks, found=any(finding.severity == "error" for finding in findings))

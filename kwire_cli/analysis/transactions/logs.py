@@ -83,7 +83,7 @@ class Piece(NamedTuple):
 
 
 class LogTransactions:
-    """The transactions in logs, and the problems of logs. `dropped` counts parts and records beyond the limit."""
+    """The transactions in logs, and the problems of logs. `dropped` counts those that are beyond the limit."""
 
     def __init__(self) -> None:
         self.dropped = 0
@@ -132,6 +132,8 @@ class LogTransactions:
     def _add_problem(self, problem: LogProblem) -> None:
         if len(self.problems) < MOST_EVENTS:
             self.problems.append(problem)
+        else:
+            self.dropped += 1
 
     def _add_state(self, item: LogItem, batch: Batch) -> None:
         for event in events([batch]):
