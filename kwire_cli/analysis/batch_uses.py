@@ -121,8 +121,8 @@ class BatchUse(Row):
 
     @property
     def merged_batches(self) -> Annotated[int | None, NUMBER, "the batches that this linger.ms would have saved"]:
-        """The number of batches that this linger.ms merges into others."""
-        return next((merged for merged in self.merged if merged >= self.least_merged), None)
+        """The number of batches that this linger.ms merges into others. None without a linger.ms that helps."""
+        return None if self.linger_ms is None else self.merged[LINGERS.index(self.linger_ms)]
 
     @property
     def is_packed_in_vain(self) -> Annotated[bool, FLAG, "whether compressed batches are not smaller than records"]:

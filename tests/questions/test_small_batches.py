@@ -3,7 +3,7 @@
 import pytest
 from kit.calls import CATALOG, MadeCall, diagnose_deformed, fill, log_batch, log_items, rows
 
-from kwire_cli.analysis.batch_uses import LEAST_BATCHES, LEAST_SAMPLES, QUERY, BatchReplay
+from kwire_cli.analysis.batch_uses import LEAST_BATCHES, LEAST_SAMPLES, QUERY, BatchReplay, BatchUse
 from kwire_cli.facts.memory import Tables
 from kwire_cli.message.redaction import Redaction
 
@@ -73,3 +73,8 @@ REFUSED = ("Produce", 9, {"acks": -1, "topicData": [
 @pytest.mark.slow
 def test_bodies_of_any_shape_are_taken():
     diagnose_deformed(REFUSED)
+
+
+def test_batches_are_saved_only_by_a_linger_that_helps():
+    few = BatchUse("web", "clicks", batches=2, records=2, merged=[1, 1, 1])
+    assert (few.linger_ms, few.merged_batches) == (None, None)
