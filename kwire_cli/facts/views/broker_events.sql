@@ -1,6 +1,6 @@
 -- One row for each time at which a broker stopped (it ended all its connections at once, or its only one and refused the
--- next) or stood still (it answered nothing while requests waited, then all of them). `ended` is when it answered again, null if it did not;
--- `broker` is the node id.
+-- next) or stood still (it answered nothing while requests waited, then all of them). `ended` is when it answered again,
+-- null if it did not; `broker` is the node id.
 with closings as (
     select broker_address, closed_time as time, connection, client, place, null::timestamptz as answer_time
     from connection_places
