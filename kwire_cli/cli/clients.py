@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from kwire_cli.cli.environment import Environment, Exit
 
 BESIDE = "of what both show the larger numbers count, and not their sums"
-ABOUT = "this question is about packet captures and brokers' request logs, not about a folder of other files"
-NEITHER = "this is neither a packet capture nor a broker's request log with JSON (Kafka 2.8 and newer)"
+ABOUT = "this question is about packet captures, brokers' request logs and lakes, not about a folder of other files"
+NEITHER = "this is not a packet capture, a broker's request log with JSON (Kafka 2.8 and newer) or a lake"
 
 
 EXAMPLES = (
@@ -85,7 +85,7 @@ def command(environment: Environment, options: Options) -> Exit:
 def _find_clients(environment: Environment, options: Options) -> Answer:
     """Return the clients of captures and request logs. Raise InputError if there are no clients."""
     if not options.source and environment.stdin.isatty():
-        raise InputError("no input: give packet captures and brokers' request logs, or - for standard input")
+        raise InputError("no input: give packet captures, brokers' request logs or lakes, or - for standard input")
     clients = Clients(Redaction(options.catalog))
     logs: list[str] = []
     read: Read = []
