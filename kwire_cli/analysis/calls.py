@@ -161,7 +161,9 @@ class TableFold(Traffic):
     def dropped_notes(self) -> Iterator[Note]:
         """Yield a warning if replays dropped events."""
         if dropped := sum(replay.dropped for _, replay in self._replays):
-            yield Note(f"{counted(dropped, 'event')} more were too many to keep", "warning")
+            yield Note(
+                f"{counted(dropped, 'event was', 'events were')} dropped, because there were too many", "warning"
+            )
 
     def finish(self) -> None:
         """Complete the tables, including the tables of replays. Queries can run afterwards."""

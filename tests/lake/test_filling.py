@@ -90,3 +90,10 @@ def test_lakes_differ_as_their_captures(tmp_path):
     found = json_of("diff", *lakes)
     assert found["tables"]["apis"]
     assert found["tables"] == json_of("diff", *captures)["tables"]
+
+
+def test_options_for_reading_captures_are_refused_with_a_lake(tmp_path):
+    run([SAMPLES / "incidents" / "sasl.pcap"], tmp_path / "lake")
+    done = kwire("diagnose", tmp_path / "lake", "--port", "9092")
+    assert done.code == 2
+    assert f"--port is for packet captures, and {tmp_path / 'lake'} is a lake" in done.err

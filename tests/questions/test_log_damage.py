@@ -53,4 +53,4 @@ def test_problems_that_are_not_kept_are_counted(tmp_path, monkeypatch):
     assert [row["subject"] for row in found["tables"]["findings"] if row["code"] == "CORRUPT_LOG"] == [
         "partition orders-0"
     ]
-    assert "1 event more were too many to keep" in found["notes"]
+    assert "1 event was dropped, because there were too many" in found["notes"]

@@ -19,7 +19,8 @@ def test_a_member_that_was_accepted_and_is_fenced():
     assert found("MEMBER_FENCED", [joined(1), member("Heartbeat", 2), *paused]) == [
         (
             "warning", "group g",
-            "a got UNKNOWN_MEMBER_ID 2 times at Heartbeat, 38.0 s after its call before; session.timeout.ms is 10.0 s",
+            ("a got UNKNOWN_MEMBER_ID 2 times at Heartbeat, 38.0 s after its previous call; "
+             "session.timeout.ms is 10.0 s"),
             [6, 8],
         )
     ]  # fmt: skip

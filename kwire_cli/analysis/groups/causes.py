@@ -90,7 +90,7 @@ def refusal(move: Move) -> tuple[str, str, str]:
     """Return an answer with an error as the kind of an event, its reason and its detail."""
     detail = f"at {move.place.what.partition(' ')[0]}"
     if move.silence is not None and move.error in FENCED:
-        detail += f", {duration(move.silence)} after its call before"
+        detail += f", {duration(move.silence)} after its previous call"
     if move.error == INCONSISTENT and move.detail:
         detail += f" with {move.detail}"
     return ("fenced" if move.error in FENCED or move.error in STATIC else "error"), move.error, detail

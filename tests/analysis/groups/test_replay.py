@@ -611,7 +611,7 @@ def test_without_times_a_member_that_comes_back_has_no_cause_and_no_duration():
 def test_a_group_that_cannot_be_kept_is_counted(monkeypatch):
     monkeypatch.setattr("kwire_cli.analysis.groups.replay.MOST_MOVES", 1)
     groups = groups_of([beat(1, "a", 1), beat(2, "a", 1, error=25), call("Heartbeat", 3, {"groupId": "h"}, {})])
-    assert groups.answer().notes == ["2 events more were too many to keep"]
+    assert groups.answer().notes == ["2 events were dropped, because there were too many"]
 
 
 def test_without_an_assignment_the_time_without_partitions_is_not_known():
