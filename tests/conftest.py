@@ -1,3 +1,4 @@
+import atexit
 import os
 import shutil
 import signal
@@ -34,8 +35,8 @@ for name in ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "PAGER",
     os.environ.pop(name, None)
 
 # Nor must the user's configuration.
-CONFIGURATION = tempfile.TemporaryDirectory(prefix="kwire-configuration-")
-os.environ["XDG_CONFIG_HOME"] = CONFIGURATION.name
+os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="kwire-configuration-")
+atexit.register(shutil.rmtree, os.environ["XDG_CONFIG_HOME"], ignore_errors=True)
 
 # Behind a shell's `&` Ctrl-C is ignored, and all processes that are started inherit that: tests that send it wait for
 # ever.
