@@ -192,7 +192,7 @@ def test_memory_is_bounded(monkeypatch):
     fold = timeline(INIT, *[ADD, PRODUCE, end()] * 4)
     assert len(rows(fold, "events")) == 5
     fold = timeline(INIT, *[ADD, PRODUCE, end()] * 4)
-    assert any("8 events more" in note for note in answer_document(fold.answer())["notes"])
+    assert any("8 events were dropped" in note for note in answer_document(fold.answer())["notes"])
     assert MOST_EVENTS >= 1 << 16
 
 
