@@ -109,9 +109,9 @@ def fill(tables: Tables, opened: LakeInput) -> int:
     with Lake(opened.folder, f"from {', '.join(wanted)}") as lake:
         count = 0
         points = _points(lake, opened)
-        tables.is_local = bool(lake.rows("select 1 from frames where source = 'request-log' limit 1"))
+        is_alone = len(points) == 1 and not tables.count(0)
         for point in points:
-            filling = _Filling(tables, lake, point, opened.part, is_alone=len(points) == 1)
+            filling = _Filling(tables, lake, opened, point, is_alone=is_alone)
             count += filling.fill(parts, bodies)
         exported = lake.rows("select size, tables from inputs where kind in ('capture', 'request-log')")
     opened.files = len(exported)
@@ -159,7 +159,8 @@ def _lacking(exported: Collection[str], tables: Iterable[str]) -> list[str]:
 class _Filling:
     """A capture point of a lake on its way into tables."""
 
-    def __init__(self, tables: Tables, lake: Lake, point: str, part: LakePart | None, *, is_alone: bool) -> None:
+    def __init__(self, tables: Tables, lake: Lake, opened: LakeInput, point: str, *, is_alone: bool) -> None:
+        part = opened.part
         self._tables = tables
         self._lake = lake
         self._point = None if is_alone else point
@@ -174,7 +175,9 @@ class _Filling:
         row = lake.rows("select count(distinct number) as frames, count(distinct stream) as streams from places")[0]
         self._frames: int = row["frames"]
         self._before = tables.count(self._frames + row["streams"])
-        self._first = tables.connection_key(self._point, 0)
+        self._first = tables.connection_key(f"{opened.folder} {point}", 0)  # another lake may have this point too
+        is_logged = f"select 1 from frames where {self._on_day} and source = 'request-log' limit 1"  # noqa: S608 - quoted
+        tables.is_local = tables.is_local or bool(lake.rows(is_logged))
 
     def fill(self, parts: Mapping[str, str], bodies: Mapping[str, object]) -> int:
         """Fill all tables, and return the number of frames."""

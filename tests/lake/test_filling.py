@@ -41,6 +41,23 @@ def test_a_lake_answers_as_its_inputs(tmp_path, name):
         assert answer(question, tmp_path / "lake") == answer(question, SAMPLES / name), question
 
 
+def test_lakes_answer_together_as_their_captures(tmp_path):
+    captures = [SAMPLES / "captures" / "ipv6.pcap", SAMPLES / "incidents" / "rebalancing.pcap"]
+    lakes = [tmp_path / capture.stem for capture in captures]
+    for capture, lake in zip(captures, lakes, strict=True):
+        run([capture], lake, "all")
+    for question in ("diagnose", "groups", "stats"):
+        found, expected = (_without_capture(answer(question, *inputs)) for inputs in (lakes, captures))
+        assert found == expected, question
+
+
+def _without_capture(value):
+    """An answer without the names of capture points: a capture is named by its file, and a lake has the folder's."""
+    if isinstance(value, dict):
+        return {name: _without_capture(inner) for name, inner in value.items() if name != "capture"}
+    return [*map(_without_capture, value)] if isinstance(value, list) else value
+
+
 def test_a_lake_that_lacks_tables_says_so(tmp_path):
     run([SAMPLES / "incidents" / "rebalancing.pcap"], tmp_path)
     found = kwire_cli.ask("diagnose", tmp_path)
