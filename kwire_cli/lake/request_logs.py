@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections import defaultdict
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -29,12 +30,13 @@ from kwire_cli.source.request_log.reading import LineFault, RequestLog
 from kwire_cli.stores.paths import location
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.facts.frame_values import Half
     from kwire_cli.lake.model import Faults, Reading
     from kwire_cli.source.request_log.reading import LogPart
     from kwire_cli.spec.catalog import Catalog
+    from kwire_cli.spec.model import MessageSpec
 
 ROWS = 4096
 """Maximum number of rows of a batch."""
@@ -54,9 +56,12 @@ def rows_of(part: LogPart, wanted: Collection[str], reading: Reading) -> Iterato
         if isinstance(entry, Exchange):
             names.update(entry.named)
             for half in halves_of(entry, location(part.path), reading.catalog):
-                for table, row, schema in _half_rows(half, wanted, names):
-                    schemas.setdefault(table, schema)
+                for table, row in _half_rows(half, wanted, names):
                     rows[table].append(row)
+                if BODIES in wanted and (message := _message_of(half)):
+                    table, spec = message
+                    schemas[table] = _body_schema(spec)
+                    rows[table].append(_body_row(half, spec))
         elif FAULTS_NAME in wanted:
             rows[FAULTS_NAME].append(_fault_row(part, entry))
         if any(len(some) >= ROWS for some in rows.values()) or entry.start - start > BYTES:
@@ -87,33 +92,40 @@ def _fault_row(part: LogPart, fault: LineFault) -> list[Any]:
     return [row.get(name) for name in CAPTURE_FAULTS.names]
 
 
-def _half_rows(
-    half: Half, wanted: Collection[str], names: dict[str, str]
-) -> Iterator[tuple[str, Sequence[Any], pa.Schema]]:
-    """Yield the rows of a request or a response, with their tables and the schemas of these."""
+def _half_rows(half: Half, wanted: Collection[str], names: Mapping[str, str]) -> Iterator[tuple[str, Sequence[Any]]]:
+    """Yield the rows of a request or a response with their tables, except its body."""
     exchange = half.exchange
     if "frames" in wanted:
-        yield "frames", [column.of_half(half) for column in FRAME_COLUMNS], SHAPES["frames"].schema
-    place: tuple[Any, ...] = (half.file, None, logged_time(half), connection_of_half(half), exchange.start)
+        yield "frames", [column.of_half(half) for column in FRAME_COLUMNS]
     if "set_fields" in wanted and not half.is_response:
         for row in set_field_rows(exchange.api_key, half.body):
-            yield "set_fields", (*place, *row), SHAPES["set_fields"].schema
+            yield "set_fields", (*_place(half), *row)
     if "errors" in wanted and half.is_response and exchange.errors:
         for row in errors_in(half.catalog, exchange.api_key, half.body, lambda topic: names.get(topic, topic)):
-            yield "errors", (*place, *row), SHAPES["errors"].schema
-    api = half.catalog.named_api(exchange.api_key) if BODIES in wanted else None
-    message = api and (api.response if half.is_response else api.request)
-    if api and message:
-        kind = body_type(half.catalog.message(message))
-        own = (*place, exchange.api_version)
-        if kind.num_fields:  # Parquet has no structs without fields
-            yield (
-                table_of(api.name, half.kind),
-                (*own, _fitted(half.body, kind)),
-                pa.schema([*PLACE, pa.field("body", kind)]),
-            )
-        else:
-            yield table_of(api.name, half.kind), own, pa.schema(PLACE)
+            yield "errors", (*_place(half), *row)
+
+
+def _place(half: Half) -> tuple[Any, ...]:
+    return half.file, None, logged_time(half), connection_of_half(half), half.exchange.start
+
+
+def _message_of(half: Half) -> tuple[str, MessageSpec] | None:
+    """Return the table of the body of a request or a response, and the definition of the message."""
+    api = half.catalog.named_api(half.exchange.api_key)
+    name = api and (api.response if half.is_response else api.request)
+    return (table_of(api.name, half.kind), half.catalog.message(name)) if api and name else None
+
+
+@cache
+def _body_schema(spec: MessageSpec) -> pa.Schema:
+    kind = body_type(spec)
+    return pa.schema([*PLACE, pa.field("body", kind)] if kind.num_fields else PLACE)  # Parquet has no empty structs
+
+
+def _body_row(half: Half, spec: MessageSpec) -> Sequence[Any]:
+    kind = body_type(spec)
+    body = [_fitted(half.body, kind)] if kind.num_fields else []
+    return *_place(half), half.exchange.api_version, *body
 
 
 def _fitted(value: Any, kind: pa.DataType) -> Any:

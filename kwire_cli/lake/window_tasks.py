@@ -284,11 +284,12 @@ class _Owner:
                 self._keep(kept)
             return True
         if kept.chain == CARRIED and kept.packet == NO_ENDS:
-            state = (kept.kept or b"").decode()
-            latest = json.loads(state)["latest"]
+            text = (kept.kept or b"").decode()
+            state = json.loads(text)
+            latest = state["latest"]
             if self._is_recent(latest):
-                self._carried.append((kept.ends.hex(), latest, state))
-                self._write_open_connections(json.loads(state))
+                self._carried.append((kept.ends.hex(), latest, text))
+                self._write_open_connections(state)
                 return True
         return False
 
