@@ -1,6 +1,6 @@
 """Schemas from inputs, and formats of keys and values.
 
-Schemas come from files, or from the records of a `_schemas` topic in a log folder, a segment or a capture.
+Schemas come from files, or from the records of a `_schemas` topic in a log folder or a segment.
 """
 
 from __future__ import annotations
@@ -8,14 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
-from kwire_cli.message.decoded import record_sets
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.schemas.files import read_files, schema_files
 from kwire_cli.records.schemas.redact import FieldRedaction
 from kwire_cli.records.schemas.registry import SCHEMAS_TOPIC, SchemasTopic
 from kwire_cli.records.schemas.serdes import Serdes, serde_of
 from kwire_cli.records.schemas.store import SchemaStore
-from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.log_inputs import LogInput
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.records.schemas.model import Schema, Serde
-    from kwire_cli.source.reading import Opened
 
 
 def schemas_at(places: Iterable[str], how: Reading) -> list[Schema]:
@@ -53,31 +50,16 @@ def schemas_at(places: Iterable[str], how: Reading) -> list[Schema]:
 
 
 def _of_records(place: str, how: Reading) -> list[Schema]:
+    """Return the schemas in the records of a log folder or a segment that may belong to a `_schemas` topic."""
     topic = SchemasTopic()
     for opened in open_inputs((place,), how):
-        for label, batch in _batches(opened):
-            for record in batch.records():
-                topic.add(record.key, record.value, f"{label} offset {record.offset}")
-    return topic.schemas
-
-
-def _batches(opened: Opened) -> Iterator[tuple[str, Batch]]:
-    """Yield the batches of an input that may belong to a `_schemas` topic, each with a label for its place."""
-    if isinstance(opened, LogInput):
-        for file in opened.files():
+        for file in opened.files() if isinstance(opened, LogInput) else ():
             if file.has_batches and file.topic in (SCHEMAS_TOPIC, None):
-                for item in file.items(file.source(opened.how), opened.caller):
+                for item in file.items(file.source(how), opened.caller):
                     if isinstance(item, Batch) and not item.head.control:
-                        yield file.label, item
-    elif isinstance(opened, CaptureInput):
-        for line in opened.subjects():
-            if not line.seen.size or not (read := line.read):
-                continue
-            reading = line.reading()
-            for found in record_sets(*read):
-                for item in reading.items(read[1].data, found.topic, found.start, found.stop):
-                    if isinstance(item, Batch):
-                        yield f"{opened.label} frame {line.number}", item
+                        for record in item.records():
+                            topic.add(record.key, record.value, f"{file.label} offset {record.offset}")
+    return topic.schemas
 
 
 # The formats of keys and values.

@@ -251,8 +251,6 @@ def structs(decl):
 FOLDER = ROOT / "samples" / "schemas"
 BY = {
     "confluent": ("confluent/schemas.json", "_schemas-0"),
-    "apicurio": ("apicurio/versions.json",),
-    "glue": ("glue",),
     "registry": ("registry/schemas.json",),
 }
 """Where the schemas of each writer are: of Confluent's as answers of the registry, and as the topic that it writes."""

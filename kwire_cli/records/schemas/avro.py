@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import fastavro
+from fastavro import _read_py
 from fastavro.schema import SchemaParseException, UnknownType
 
 from kwire_cli.errors import InputError
-from kwire_cli.records.schemas.avro_bounds import Names, check_bounds, is_unbounded
+from kwire_cli.records.schemas.avro_bounds import Names, nests
 from kwire_cli.records.schemas.model import MOST_REASON, UnfitError, Value
-from kwire_cli.records.schemas.plain import document_of, finite
+from kwire_cli.records.schemas.plain import DEEPEST, depth_of, document_of, finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,9 +31,8 @@ OWN = "kwire-"
 """The beginning of the names of kwire's logical types."""
 PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 DAY_ZERO = datetime(1970, 1, 1)  # noqa: DTZ001 - of UTC or of nowhere: the text says which
-_UNREADABLE = (
-    EOFError, IndexError, KeyError, ValueError, TypeError, OverflowError, RecursionError, AttributeError,
-)  # fmt: skip
+_UNREADABLE = (EOFError, IndexError, KeyError, ValueError, TypeError, OverflowError, AttributeError)
+_TOO_DEEP = f"the value nests more than {DEEPEST} levels deep"
 
 
 def reader_of(schema: Schema, used: Sequence[Schema], files: Sequence[Schema]) -> Reader:
@@ -41,7 +41,11 @@ def reader_of(schema: Schema, used: Sequence[Schema], files: Sequence[Schema]) -
     `files` are schemas without declared references, which may define missing types. InputError if a schema is invalid.
     """
     names: Names = {}
-    return _Reader(_parsed(schema, used, names, files), names)
+    written = _parsed(schema, used, names, files)
+    try:
+        return _Reader(written, names)
+    except ValueError as error:
+        raise InputError(f"{schema.label}: {error}", file=schema.file) from None
 
 
 class _Reader:
@@ -49,27 +53,28 @@ class _Reader:
 
     def __init__(self, written: Any, names: Names) -> None:
         self._written = written
-        self._names = names
-        self._is_unbounded = is_unbounded(written, names)
+        self._nests = nests(written, names)
+        self._read = _read_py.schemaless_reader if self._nests else fastavro.schemaless_reader
         self._labels = _labels([written, *names.values()])
         self._type = written.get("name", "") if isinstance(written, dict) else ""
 
     def __call__(self, data: bytes, start: int) -> Value:
-        if self._is_unbounded:
-            check_bounds(self._written, self._names, data, start)
         file = BytesIO(data)
         file.seek(start)
         try:
-            value = fastavro.schemaless_reader(
-                file, self._written, return_named_type=True, return_named_type_override=True
-            )
+            value = self._read(file, self._written, return_named_type=True, return_named_type_override=True)
             if file.tell() != len(data):
                 raise UnfitError(
                     f"the last {len(data) - file.tell()} of the {len(data) - start} bytes are not part of the value"
                 )
+        except RecursionError:
+            raise UnfitError(_TOO_DEEP) from None
         except _UNREADABLE as error:
             raise UnfitError(_reason(error, file.tell(), len(data))) from None
-        return Value(_labelled(value, self._labels) if self._labels else value, self._type)
+        value = _labelled(value, self._labels) if self._labels else value
+        if self._nests and depth_of(value) > DEEPEST:
+            raise UnfitError(_TOO_DEEP)
+        return Value(value, self._type)
 
 
 def _reason(error: Exception, at: int, size: int) -> str:

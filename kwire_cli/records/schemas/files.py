@@ -19,7 +19,7 @@ from kwire_cli.stores.paths import location
 if TYPE_CHECKING:
     from kwire_cli.stores.paths import Place
 
-SUFFIXES = (".avsc", ".proto", ".json", ".jsonl", ".jsonschema", ".desc", ".pb", ".protoset")
+SUFFIXES = (".avsc", ".proto", ".json", ".jsonschema", ".desc", ".pb")
 LARGEST = 64 << 20
 """The most bytes of a schema file."""
 _GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -36,15 +36,7 @@ def schema_files(path: Place) -> list[Place]:
     """Return the schema files at a path: the file itself, or the files in a folder and its subfolders."""
     if path.is_dir():
         return [file for file in tree(path).files() if is_schema_file(file)]
-    return [path] if is_schema_file(path) or _is_answer(path) else []
-
-
-def _is_answer(path: Place) -> bool:
-    """Return whether a file is JSON whose name has no suffix, as curl -O writes /subjects/S/versions/latest."""
-    if "." in path.name:
-        return False
-    with path.open("rb") as file:
-        return bytes(file.read(1)) in (b"{", b"[")
+    return [path] if is_schema_file(path) else []
 
 
 def read_files(files: list[Place]) -> list[Schema]:
@@ -67,9 +59,9 @@ def _contents(file: Place) -> bytes:
 
 def _of_file(name: str, data: bytes) -> list[Schema]:
     base = name.replace("\\", "/").rpartition("/")[2]
-    stem, _, suffix = base.rpartition(".") if "." in base else (base, ".", "json")
+    stem, _, suffix = base.rpartition(".")
     suffix = suffix.lower()
-    if suffix in ("desc", "pb", "protoset"):
+    if suffix in ("desc", "pb"):
         return [_named(Schema(PROTOBUF, data, name), stem)]
     try:
         text = data.decode("utf-8-sig")
@@ -77,12 +69,6 @@ def _of_file(name: str, data: bytes) -> list[Schema]:
         raise InputError(f"not UTF-8 text at byte {error.start}", file=name) from None
     if suffix == "proto":
         return [_named(Schema(PROTOBUF, text, name), stem)]
-    if suffix == "jsonl":
-        answers: list[Schema] = []
-        for line in text.splitlines():
-            if line.strip():
-                answers += of_answers(_json(line, name), name)
-        return answers
     document = _json(text, name)
     number = int(stem) if stem.isascii() and stem.isdecimal() else None
     if suffix == "json" and (schemas := of_answers(document, name, number)):
@@ -117,7 +103,7 @@ def _named(schema: Schema, stem: str) -> Schema:
     text = schema.text
     file = schema.file
     if stem.isascii() and stem.isdecimal() and len(stem) < 20:
-        return Schema(kind, text, file, (int(stem),))
+        return Schema(kind, text, file, int(stem))
     if _GUID.fullmatch(stem):
         return Schema(kind, text, file, guid=stem.lower())
     if match := _VERSION.fullmatch(stem):

@@ -41,19 +41,17 @@ class Reference:
 class Schema:
     """A schema, and the names by which people and records refer to it.
 
-    `text` is the schema itself: bytes if it is a descriptor set. `ids` are its numbers in the registry. Apicurio has
-    two numbers: the content's is in `ids`, the version's is `global_id`. `guid` is its UUID. `file` is its source file,
-    for errors.
+    `text` is the schema itself: bytes if it is a descriptor set. `file` is its source file, for errors. `number` and
+    `guid` are its ids in the registry.
     """
 
     kind: str
     text: str | bytes
     file: str
-    ids: tuple[int, ...] = ()
+    number: int | None = None
     guid: str = ""
     subject: str = ""
     version: int = -1
-    global_id: int = -1
     references: tuple[Reference, ...] = ()
 
     @property
@@ -61,7 +59,12 @@ class Schema:
         """Return the name to show for the schema."""
         if self.subject:
             return self.subject if self.version < 0 else f"{self.subject} version {self.version}"
-        return str(self.ids[0]) if self.ids else self.guid or self.file
+        return self.guid or self.file if self.number is None else str(self.number)
+
+    @property
+    def has_id(self) -> bool:
+        """Return whether records name the schema by an id."""
+        return self.number is not None or bool(self.guid)
 
 
 class Value(NamedTuple):
@@ -96,23 +99,12 @@ class Serde:
     type: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
-    """The schema that the bytes or the headers of a record name.
+class SchemaId(NamedTuple):
+    """The id of a schema in the bytes or the headers of a record: its number, or its UUID in text form.
 
-    `ids` are the possible readings of the id, the likeliest first, each with the offset after the id. `guid` is a
-    UUID, and `start` the offset after it. `unpacked` is the decompressed value if the value was compressed.
+    The value begins at `start`. `indexes` are the bytes with the indexes of a Protobuf message, if a header has them.
     """
 
-    ids: tuple[tuple[int, int], ...] = ()
-    guid: str = ""
-    start: int = 0
-    unpacked: bytes | None = None
-    by: str = ""
-    """The registry whose form of id this is."""
-    is_global: bool = False
-    """True if the id is a global id of Apicurio, which numbers versions of artifacts, not contents."""
+    id: int | str
+    start: int
     indexes: bytes = b""
-    """The indexes of a Protobuf message, if a header has them."""
-    message: str = ""
-    """The name of a Protobuf message, if a header has it."""

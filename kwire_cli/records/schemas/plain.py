@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import re
 import struct
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from kwire_cli.records.schemas.model import UnfitError, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 
 DEEPEST = 200
@@ -111,7 +112,7 @@ def document_of(text: str | bytes, **hooks: Any) -> Any:
     except RecursionError:
         raise ValueError(_TOO_DEEP) from None
     brackets = (text.count("[") + text.count("{")) if isinstance(text, str) else text.count(b"[") + text.count(b"{")
-    if brackets > DEEPEST and _depth(value) > DEEPEST:
+    if brackets > DEEPEST and depth_of(value) > DEEPEST:
         raise ValueError(_TOO_DEEP)
     return value
 
@@ -141,13 +142,17 @@ def _number(text: str) -> float | str:
     return finite(float(text))
 
 
-def _depth(value: Any) -> int:
-    level, depth = [value], 0
-    while level := [
-        part
-        for item in level
-        if isinstance(item, dict | list)
-        for part in (item.values() if isinstance(item, dict) else item)
-    ]:
+def depth_of(value: Any) -> int:
+    """Return how deep a value in JSON form nests."""
+    level = [value]
+    depth = -1
+    while level:
         depth += 1
+        level = list(chain.from_iterable(map(_parts, level)))
     return depth
+
+
+def _parts(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return value.values()
+    return value if isinstance(value, list) else ()

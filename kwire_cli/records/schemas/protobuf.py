@@ -1,4 +1,4 @@
-"""Protobuf values as JSON: by descriptor sets and .proto files, with the message that the bytes name.
+"""Protobuf values as JSON: by descriptors and .proto files, with the message that the bytes name.
 
 Fields have the names of the schema. 64-bit integers are numbers, bytes are base64 text, and well-known types have
 the form of Protobuf's own JSON.
@@ -7,8 +7,6 @@ the form of Protobuf's own JSON.
 from __future__ import annotations
 
 import base64
-import binascii
-import re
 from typing import TYPE_CHECKING, Any
 
 from google.protobuf import (
@@ -65,14 +63,11 @@ CONFLUENT = {
     ),
 }
 """The files that schemas in Confluent's registry import without a reference."""
-_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 MAX_INDEXES = 100
 MOST_FILES = 2_000
 """The most files of a schema with its imports. Protobuf's library crashes if tens of thousands import each other."""
 INT32 = 5
 """The most bytes of a varint of 32 bits."""
-NAME_FIELD = 0x0A
-"""The tag of the field of Apicurio's Ref, a message that names another one."""
 MOST_VALUES = 32
 """The most values per byte, absent fields included: an empty message is two bytes, and may have many fields."""
 MIN_VALUES = 10_000
@@ -123,20 +118,6 @@ class Reader:
         document = form.message(value)
         return Value(document, message.full_name, form.note)
 
-    # The message that the bytes of a value name.
-
-    def by_name(self, data: bytes, start: int) -> tuple[Any, int] | None:
-        """Return the message whose name Apicurio writes before it, and where it begins. None without a name."""
-        try:
-            size, at = _number(data, start)
-            length, name_at = _number(data, at + 1)
-        except UnfitError:
-            return None
-        if data[at] != NAME_FIELD or name_at + length != at + size or at + size > len(data):
-            return None
-        message = self.named(str(data[name_at : at + size], "utf-8", "replace"))
-        return (message, at + size) if message else None
-
     def by_indexes(self, data: bytes, start: int) -> tuple[Any, int]:
         """Return the message whose indexes Confluent writes before it, and where the message begins."""
         count, at = _zigzag(data, start)
@@ -159,17 +140,6 @@ class Reader:
                 return messages[index]
             messages = list(messages[index].nested_types)
         raise UnfitError("the value has no message indexes")
-
-    def by_glue(self, data: bytes, start: int) -> tuple[Any, int]:
-        """Return the message whose number AWS Glue writes before it, and where the message begins.
-
-        The number counts all messages of the file in the order of their full names.
-        """
-        index, at = _number(data, start)
-        messages = sorted(_ordered(self._main), key=lambda message: str(message.full_name))
-        if index >= len(messages):
-            raise UnfitError(f"the schema has no message number {index}")
-        return messages[index], at
 
 
 def _ordered(file: Any) -> Iterable[Any]:
@@ -235,24 +205,24 @@ def _imports(files: list[Any]) -> list[str]:
 
 
 def _described(schema: Schema) -> list[Any] | None:
-    """Return the files of a descriptor set or of a base64 descriptor, or None for a .proto file."""
+    """Return the files of a descriptor set or of a base64 descriptor, or None for a .proto file.
+
+    Confluent's clients for Python and .NET register descriptors in base64.
+    """
     data = schema.text
-    if isinstance(data, str):
-        if not _BASE64.fullmatch(data.strip()):
-            return None
-        try:
+    try:
+        if isinstance(data, str):
             data = base64.b64decode(data.strip(), validate=True)
-        except binascii.Error:
-            return None
-    for kind in (descriptor_pb2.FileDescriptorSet, descriptor_pb2.FileDescriptorProto):
-        try:
-            read = kind.FromString(data)
-        except DecodeError:
-            continue
-        files = [read] if isinstance(read, descriptor_pb2.FileDescriptorProto) else list(read.file)
-        if files and all(file.name for file in files):
-            return files
-    raise InputError(f"{schema.label} is not a descriptor set", file=schema.file)
+            files = [descriptor_pb2.FileDescriptorProto.FromString(data)]
+        else:
+            files = list(descriptor_pb2.FileDescriptorSet.FromString(data).file)
+    except ValueError:
+        return None
+    except DecodeError:
+        files = []
+    if not files or not all(file.name for file in files):
+        raise InputError(f"{schema.label} is not a descriptor set", file=schema.file)
+    return files
 
 
 def _pool_of(files: list[Any], schema: Schema) -> Any:

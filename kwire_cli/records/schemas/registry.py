@@ -1,7 +1,6 @@
 """Schemas from the records of a `_schemas` topic, and from the responses of registries.
 
-Sources: Confluent's SchemaKey and SchemaValue, and the bodies of /schemas, /schemas/ids/N and /subjects/S/versions/N;
-Apicurio's VersionMetaData, with the content of the version.
+Sources: Confluent's SchemaKey and SchemaValue, and the bodies of /schemas, /schemas/ids/N and /subjects/S/versions/N.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class SchemasTopic:
             return
         if not isinstance(name, dict) or "keytype" not in name:
             return
-        if name["keytype"] == "SCHEMA" and isinstance(document, dict) and (schema := of_confluent(document, file)):
+        if name["keytype"] == "SCHEMA" and isinstance(document, dict) and (schema := _schema_of(document, file)):
             self._schemas[schema.subject, schema.version] = schema
 
     @property
@@ -59,11 +58,11 @@ def of_answers(document: Any, file: str, number: int | None = None) -> list[Sche
         return schemas
     if not isinstance(document, dict):
         return []
-    schema = of_confluent(document, file, number) or _of_apicurio(document, file)
+    schema = _schema_of(document, file, number)
     return [schema] if schema else []
 
 
-def of_confluent(document: dict[str, Any], file: str, number: int | None = None) -> Schema | None:
+def _schema_of(document: dict[str, Any], file: str, number: int | None = None) -> Schema | None:
     """Return the schema in a value of `_schemas` or in a response, None if the document is neither."""
     text = document.get("schema")
     kind = KINDS.get(str(document.get("schemaType") or "AVRO").upper())
@@ -75,7 +74,7 @@ def of_confluent(document: dict[str, Any], file: str, number: int | None = None)
         kind,
         text,
         file,
-        (schema_id,) if isinstance(schema_id, int) else (),
+        schema_id if isinstance(schema_id, int) else None,
         guid.lower() if isinstance(guid, str) else "",
         subject if isinstance(subject, str) else "",
         version if isinstance(version, int) else -1,
@@ -86,29 +85,6 @@ def of_confluent(document: dict[str, Any], file: str, number: int | None = None)
 def _references(rows: Any) -> Iterator[Reference]:
     for row in rows if isinstance(rows, list) else ():
         if isinstance(row, dict):
-            subject, version = row.get("subject", row.get("artifactId", "")), row.get("version", -1)
-            yield Reference(str(row.get("name", "")), str(subject), _number(version))
-
-
-def _number(value: Any) -> int:
-    text = str(value)
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else -1
-
-
-def _of_apicurio(document: dict[str, Any], file: str) -> Schema | None:
-    text = document.get("content")
-    kind = KINDS.get(str(document.get("artifactType")))
-    if not isinstance(text, str) or kind is None:
-        return None
-    content_id = document.get("contentId")
-    global_id = document.get("globalId")
-    return Schema(
-        kind,
-        text,
-        file,
-        (content_id,) if isinstance(content_id, int) else (),
-        subject=str(document.get("artifactId", "")),
-        version=_number(document.get("version")),
-        global_id=global_id if isinstance(global_id, int) else -1,
-        references=tuple(_references(document.get("references"))),
-    )
+            version = row.get("version")
+            version = version if isinstance(version, int) else -1
+            yield Reference(str(row.get("name", "")), str(row.get("subject", "")), version)

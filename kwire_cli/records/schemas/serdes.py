@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.records.schemas import plain
-from kwire_cli.records.schemas.ids import APICURIO_NAME, GLUE_NAME, ID, PREFIX, told_by
+from kwire_cli.records.schemas.ids import schema_id_of
 from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF, NoSchemaError, Serde, UnfitError, Value
 from kwire_cli.records.schemas.record import ReadPart, ReadRecord
 from kwire_cli.records.schemas.redact import FieldRedaction
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kwire_cli.records.schemas.ids import Headers
-    from kwire_cli.records.schemas.model import Reader, Schema, Told
+    from kwire_cli.records.schemas.model import Schema, SchemaId
 
 REGISTRY = "registry"
 BYTES = "bytes"
@@ -59,10 +59,6 @@ class Serdes:
     key: Serde | None = None
     value: Serde | None = None
     redaction: FieldRedaction = field(default_factory=FieldRedaction)
-    _prefixes: dict[bytes, Known] = field(default_factory=dict, repr=False)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Serdes, (self.store, self.key, self.value, self.redaction)
 
     def check(self) -> None:
         """Raise InputError if a schema that the formats name is missing or malformed, or if a package is missing."""
@@ -118,143 +114,95 @@ class Serdes:
     def _part(
         self, name: str, serde: Serde | None, topic: str | None, data: bytes, headers: Headers
     ) -> ReadPart | None:
-        form = serde.format if serde else REGISTRY
-        if form == BYTES:
-            return None
-        try:
-            if form in PLAIN:
-                read = Read(form, None, PLAIN[form](data, 0))
-            else:
-                by_schema = self.read(name, serde or _BY_ID, topic, data, headers)
-                if by_schema is None:
-                    return None
-                read = by_schema
-        except UnfitError as error:
-            read = Read(form, None, error)
-        value = read.value
-        if isinstance(value, UnfitError):
-            return ReadPart.unfit(name, data, read.format, read.schema, value)
-        return ReadPart.of(name, data, read.format, read.schema, value.type, value.data, value.note)
-
-    # Values with a schema.
-
-    def read(self, part: str, serde: Serde, topic: str | None, data: bytes, headers: Headers = ()) -> Read | None:
         """Return a key or value, read with the first schema that fits: the one that bytes or headers name, then the one
         of the format, or the file of the topic's subject if the format names no schema.
 
-        Return None if no format is given and no schema is known. UnfitError if compressed bytes are damaged.
+        Return None if no format is given and no schema is known.
         """
-        known = None if headers or serde.schema else self._prefixes.get(data[:PREFIX])
-        if known and serde.format in (known.kind, REGISTRY):
-            try:
-                return Read(known.kind, known.schema, known.read(data, PREFIX))
-            except UnfitError:
-                known = None  # the file of the subject may fit
-        told, data = _schema_reference(data, headers, part)
-        places = self._places(part, serde, topic, told)
-        if not places:
-            return None if serde.format == REGISTRY else _missing(told, serde.format)
-        return self._by(serde, places, data)
+        serde = serde or _BY_ID
+        form = serde.format
+        if form == BYTES:
+            return None
+        if form in PLAIN:
+            return _read_part(name, data, form, None, partial(PLAIN[form], data, 0))
+        schema_id = schema_id_of(data, headers, name)
+        first: ReadPart | None = None
+        for place in self._places(name, serde, topic, schema_id):
+            value = partial(self._value, serde, place, data)
+            part = _read_part(name, data, place.schema.kind, place.name, value)
+            if part.fits:
+                return part
+            first = first or part
+        return first or (None if form == REGISTRY else _missing(name, data, schema_id, form))
 
-    def _places(self, part: str, serde: Serde, topic: str | None, told: Told | None) -> Sequence[Place]:
+    # Values with a schema.
+
+    def _places(self, part: str, serde: Serde, topic: str | None, schema_id: SchemaId | None) -> Sequence[Place]:
         """Return the schemas that a value may have: the one that it names, then the one of the format or the
         subject.
         """
-        by_id = self.store.told(told) if told else None
-        places = [Place(*by_id, told)] if by_id else []
+        places = []
+        named = self.store.of_id(schema_id.id) if schema_id else None
+        if schema_id and named:
+            places.append(Place(named, schema_id.id, schema_id.start, schema_id))
         schema = self.store.named(serde.schema) if serde.schema else self.store.of_subject(f"{topic}-{part}")
         # A schema with an id is named by its values. A value that does not name it has another schema.
-        if schema and (serde.schema or not (schema.ids or schema.guid)):
-            places.append(Place(schema, 0, None))
-            if told and not by_id:
-                starts = {start: None for _, start in told.ids} or (told.start,)
-                places += [Place(schema, start, told) for start in starts]
+        if schema and (serde.schema or not schema.has_id):
+            places.append(Place(schema, schema.label, 0, None))
+            if schema_id and not named:
+                places.append(Place(schema, schema.label, schema_id.start, schema_id))
         return places
 
-    def _by(self, serde: Serde, places: Sequence[Place], data: bytes) -> Read:
-        """Return a value, read with the first schema that fits, or the reason why the first schema does not fit."""
-        first: Read | None = None
-        for schema, start, told in places:
-            schema_id: int | str = schema.label
-            if told:
-                schema_id = told.guid or (schema.ids[0] if schema.ids else schema.label)
-            try:
-                value = self._value(serde, schema, data, start, told)
-                if told and start == PREFIX and data[0] == ID and schema.kind != PROTOBUF:
-                    self._prefixes[data[:PREFIX]] = Known(schema.kind, schema_id, self.store.reader(schema))
-                return Read(schema.kind, schema_id, value)
-            except UnfitError as error:
-                first = first or Read(schema.kind, schema_id, error)
-        assert first  # noqa: S101 - there is a place
-        return first
-
-    def _value(self, serde: Serde, schema: Schema, data: bytes, start: int, told: Told | None) -> Value:
+    def _value(self, serde: Serde, place: Place, data: bytes) -> Value:
+        schema = place.schema
         if serde.format not in (schema.kind, REGISTRY):
             raise UnfitError(f"{schema.label} is a schema of {NAMES[schema.kind]}, not of {NAMES[serde.format]}")
-        if schema.kind != PROTOBUF:
-            value: Value = self.store.reader(schema)(data, start)
-            return value
-        message, start = self._message(serde, schema, data, start, told)
-        read: Value = self.store.reader(schema).read(data, start, message)
-        return read
-
-    def _message(self, serde: Serde, schema: Schema, data: bytes, start: int, told: Told | None) -> tuple[Any, int]:
-        """Return the Protobuf message of a value, and where its bytes begin."""
-        messages = self.store.reader(schema)
-        message = messages.first
-        if told is None:
-            pass
-        elif told.by == GLUE_NAME:
-            message, start = messages.by_glue(data, start)
-        elif told.indexes:
-            message, _ = messages.by_indexes(told.indexes, 0)
-        elif by_name := messages.by_name(data, start):
-            message, start = by_name
-        elif told.by == APICURIO_NAME:
-            message = messages.named(told.message) or message
-        else:
-            message, start = messages.by_indexes(data, start)
-        if serde.type and (message := messages.named(serde.type)) is None:
-            raise UnfitError(f"the schema has no message called {serde.type}")
-        return message, start
-
-
-class Read(NamedTuple):
-    """A value with its format and the id or name of its schema, or the reason why it could not be read."""
-
-    format: str
-    schema: int | str | None
-    value: Value | UnfitError
-
-
-class Known(NamedTuple):
-    """The reader of values that begin with the same id of 4 bytes, kept after the first of them was read."""
-
-    kind: str
-    schema: int | str
-    read: Reader
+        reader = self.store.reader(schema)
+        if schema.kind == PROTOBUF:
+            message, start = _message(reader, serde, place, data)
+            return cast("Value", reader.read(data, start, message))
+        return cast("Value", reader(data, place.start))
 
 
 class Place(NamedTuple):
-    """A schema that a value may have, where the value begins, and how bytes or headers name the schema, if they do."""
+    """A schema that a value may have, its id or name to show, where the value begins, and the id that the record
+    contains before it.
+    """
 
     schema: Schema
+    name: int | str
     start: int
-    told: Told | None
+    schema_id: SchemaId | None
 
 
 _BY_ID = Serde(REGISTRY)
 
 
-def _schema_reference(data: bytes, headers: Headers, part: str) -> tuple[Told | None, bytes]:
-    """Return the schema that a value names, and the value, decompressed if it is compressed."""
-    told = told_by(data, headers, part)
-    return told, data if told is None or told.unpacked is None else told.unpacked
+def _message(messages: Any, serde: Serde, place: Place, data: bytes) -> tuple[Any, int]:
+    """Return the Protobuf message of a value, and where its bytes begin."""
+    message = messages.first
+    start = place.start
+    if place.schema_id and place.schema_id.indexes:
+        message, _ = messages.by_indexes(place.schema_id.indexes, 0)
+    elif place.schema_id:
+        message, start = messages.by_indexes(data, start)
+    if serde.type and (message := messages.named(serde.type)) is None:
+        raise UnfitError(f"the schema has no message called {serde.type}")
+    return message, start
 
 
-def _missing(told: Told | None, form: str) -> Read:
-    if told is None:
+def _read_part(name: str, data: bytes, form: str, schema: int | str | None, read: Callable[[], Value]) -> ReadPart:
+    """Return a key or value that `read` reads, or the reason why it could not be read."""
+    try:
+        value = read()
+    except UnfitError as error:
+        return ReadPart.unfit(name, data, form, schema, error)
+    return ReadPart.of(name, data, form, schema, value.type, value.data, value.note)
+
+
+def _missing(name: str, data: bytes, schema_id: SchemaId | None, form: str) -> ReadPart:
+    if schema_id is None:
         reason = f"neither bytes nor headers name a schema: give a schema, as in {form}:SCHEMA"
-        return Read(form, None, UnfitError(reason))
-    schema_id = told.guid or told.ids[0][0]
-    return Read(form, schema_id, NoSchemaError(f"schema {schema_id} is not among the schemas"))
+        return ReadPart.unfit(name, data, form, None, UnfitError(reason))
+    error = NoSchemaError(f"schema {schema_id.id} is not among the schemas")
+    return ReadPart.unfit(name, data, form, schema_id.id, error)

@@ -14,7 +14,7 @@ from kwire_cli.records.schemas.plain import DEEPEST
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kwire_cli.records.schemas.model import Schema, Told
+    from kwire_cli.records.schemas.model import Schema
 
 PACKAGES = {AVRO: "fastavro", PROTOBUF: "protobuf"}
 """The package of the extra that the reader of a format needs."""
@@ -41,11 +41,12 @@ class SchemaStore:
 
     def __init__(self, schemas: Sequence[Schema] = ()) -> None:
         self.schemas = tuple(schemas)
-        self._ids: dict[int, Schema] = {}
+        self._by_id: dict[int | str, Schema] = {}
         for schema in self.schemas:
-            self._ids.update(dict.fromkeys(schema.ids, schema))
-        self._globals = {schema.global_id: schema for schema in self.schemas if schema.global_id >= 0}
-        self._guids = {schema.guid: schema for schema in self.schemas if schema.guid}
+            if schema.number is not None:
+                self._by_id[schema.number] = schema
+            if schema.guid:
+                self._by_id[schema.guid] = schema
         self._names: dict[str, Schema] = {}
         self._versions: dict[tuple[str, int], Schema] = {}
         for schema in self.schemas:
@@ -63,15 +64,9 @@ class SchemaStore:
     def __reduce__(self) -> tuple[Any, ...]:
         return SchemaStore, (self.schemas,)
 
-    def told(self, told: Told) -> tuple[Schema, int] | None:
-        """Return the schema that bytes name and the offset after its id, None if the store lacks the schema."""
-        spaces = (self._globals, self._ids) if told.is_global else (self._ids, self._globals)
-        for number, start in told.ids:
-            for space in spaces:
-                if schema := space.get(number):
-                    return schema, start
-        schema = self._guids.get(told.guid) if told.guid else None
-        return (schema, told.start) if schema else None
+    def of_id(self, schema_id: int | str) -> Schema | None:
+        """Return the schema of a number or UUID, None if the store lacks the schema."""
+        return self._by_id.get(schema_id)
 
     def of_subject(self, subject: str) -> Schema | None:
         """Return the latest schema of a subject, None if the subject has no schema."""
@@ -86,8 +81,7 @@ class SchemaStore:
         subject, _, version = name.rpartition("@")
         return (
             self._names.get(name)
-            or self._guids.get(name.lower())
-            or (self._ids.get(int(name)) if name.isascii() and name.isdecimal() else None)
+            or self._by_id.get(int(name) if name.isascii() and name.isdecimal() else name.lower())
             or (self._versions.get((subject, int(version))) if subject and version.isdecimal() else None)
         )
 
@@ -124,7 +118,7 @@ class SchemaStore:
         module = module_of(schema.kind)
         if schema.kind == AVRO:
             used = [*dict.fromkeys(other for _, other in self._referred(schema, (schema,), set()))]
-            files = [other for other in self.schemas if other.kind == AVRO and not other.ids and not other.guid]
+            files = [other for other in self.schemas if other.kind == AVRO and not other.has_id]
             return module.reader_of(schema, used, files)
         if schema.kind == PROTOBUF:
             return module.Reader(schema, [*self._named_used(schema)])

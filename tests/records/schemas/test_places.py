@@ -1,4 +1,4 @@
-"""Schemas are found wherever they are: by the names of files, in folders, descriptor sets, archives and captures."""
+"""Schemas are found wherever they are: by the names of files, in folders, and descriptor sets."""
 
 import json
 import shutil
@@ -7,8 +7,6 @@ import sys
 
 import pytest
 from kit.commands import ROOT
-from kit.secrets import capture
-from kit.traffic import Wire
 
 from kwire_cli.errors import InputError
 from kwire_cli.records.schemas.model import AVRO, JSON_SCHEMA, PROTOBUF
@@ -27,30 +25,22 @@ def found(*places):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "kind", "ids", "subject", "version"),
+    ("name", "text", "kind", "number", "subject", "version"),
     [
-        ("7.avsc", INT, AVRO, (7,), "", -1),
-        ("orders-value.avsc", INT, AVRO, (), "orders-value", -1),
-        ("orders-value-v3.avsc", INT, AVRO, (), "orders-value", 3),
-        ("orders-value.json", INT, AVRO, (), "orders-value", -1),
-        ("orders-value.json", '{"type": "object"}', JSON_SCHEMA, (), "orders-value", -1),
-        ("orders-value.proto", "message A {}", PROTOBUF, (), "orders-value", -1),
-        ("12.json", json.dumps({"schema": INT}), AVRO, (12,), "", -1),
-        ("a.json", json.dumps({"subject": "s", "version": 2, "id": 5, "schema": INT}), AVRO, (5,), "s", 2),
-        ("a.jsonl", json.dumps({"subject": "s", "version": 2, "id": 5, "schema": INT}) + "\n\n", AVRO, (5,), "s", 2),
+        ("7.avsc", INT, AVRO, 7, "", -1),
+        ("orders-value.avsc", INT, AVRO, None, "orders-value", -1),
+        ("orders-value-v3.avsc", INT, AVRO, None, "orders-value", 3),
+        ("orders-value.json", INT, AVRO, None, "orders-value", -1),
+        ("orders-value.json", '{"type": "object"}', JSON_SCHEMA, None, "orders-value", -1),
+        ("orders-value.proto", "message A {}", PROTOBUF, None, "orders-value", -1),
+        ("12.json", json.dumps({"schema": INT}), AVRO, 12, "", -1),
+        ("a.json", json.dumps({"subject": "s", "version": 2, "id": 5, "schema": INT}), AVRO, 5, "s", 2),
     ],
 )
-def test_the_name_of_a_file_says_what_its_text_does_not(tmp_path, name, text, kind, ids, subject, version):
+def test_the_name_of_a_file_says_what_its_text_does_not(tmp_path, name, text, kind, number, subject, version):
     (tmp_path / name).write_text(text, "utf-8")
     (schema,) = found(tmp_path)
-    assert (schema.kind, schema.ids, schema.subject, schema.version) == (kind, ids, subject, version)
-
-
-def test_answers_of_a_registry_need_no_suffix(tmp_path):
-    (tmp_path / "7").write_text('{"schema": "\\"string\\""}', "utf-8")
-    (tmp_path / "latest").write_text('{"subject": "s", "version": 2, "id": 8, "schema": "\\"int\\""}', "utf-8")
-    (by_id,), (latest,) = found(tmp_path / "7"), found(tmp_path / "latest")
-    assert (by_id.ids, latest.ids, latest.subject, latest.version) == ((7,), (8,), "s", 2)
+    assert (schema.kind, schema.number, schema.subject, schema.version) == (kind, number, subject, version)
 
 
 def test_a_uuid_is_a_name_too(tmp_path):
@@ -98,23 +88,3 @@ def test_the_file_of_the_subject_reads_values_without_ids(tmp_path):
     serdes = Serdes(SchemaStore(found(tmp_path)))
     assert serdes.record("t", None, b"\x54").to_json()["value"]["data"] == {"n": 42}
     assert serdes.record("other", None, b"\x54") is None
-
-
-def test_a_version_of_apicurio_has_two_numbers():
-    schemas = found(ROOT / "samples" / "schemas" / "apicurio")
-    assert [(one.ids, one.global_id, one.subject, one.kind) for one in schemas] == [
-        ((10,), 20, "customer", AVRO),
-        ((11,), 21, "orders-value", AVRO),
-        ((12,), 22, "json", JSON_SCHEMA),
-        ((13,), 23, "payments", PROTOBUF),
-    ]
-    assert [reference.subject for reference in schemas[1].references] == ["customer"]
-
-
-def test_a_capture_of_a_registry_holds_the_topic(tmp_path):
-    segment = ROOT / "samples" / "schemas" / "_schemas-0" / "00000000000000000000.log"
-    request = Wire.produce(segment.read_bytes(), "_schemas")
-    (tmp_path / "a.pcap").write_bytes(capture([(0, request)], piece=1200))
-    of_capture, of_log = found(tmp_path / "a.pcap"), found(segment)
-    assert [(one.ids, one.text) for one in of_capture] == [(one.ids, one.text) for one in of_log]
-    assert " frame 1 offset " in of_capture[-1].file
