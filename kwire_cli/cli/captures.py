@@ -14,7 +14,8 @@ import click
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.options import Choosing, Secrets
 from kwire_cli.facts.columns import BY_NAME
-from kwire_cli.filter import name_of, unknown_part
+from kwire_cli.filter.compile import name_of
+from kwire_cli.filter.places import unknown_part
 from kwire_cli.source.capture_inputs import CaptureInput
 from kwire_cli.source.kafka.line_records import is_anomalous
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.filter import Filter
+    from kwire_cli.filter.compile import Filter
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.records.batch import Source
     from kwire_cli.records.gaps import Gap

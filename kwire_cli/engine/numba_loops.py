@@ -228,27 +228,6 @@ def count_elements(
                 highest[k] = max(highest[k], varint)
 
 
-def hop(
-    data: Any, at: int, stop: int, target: int, size_at: int, magic_at: int, overhead: int, least: Any
-) -> tuple[int, int]:
-    """Follow the sizes of batches from `at` on, up to the first batch that begins at `target` or later.
-
-    Return its start, and the start of the batch before it or -1. The loop ends earlier at bytes outside any batch and
-    at an incomplete batch. `least` is the minimum of the size field for each magic, 0 for an unknown one.
-    """
-    before = -1
-    while at < target and stop - at > magic_at:
-        size = 0
-        for k in range(4):
-            size = (size << 8) | (data[at + size_at + k] & 255)
-        magic = data[at + magic_at] & 255
-        if magic >= len(least) or least[magic] == 0 or size < least[magic] or size > stop - at - overhead:
-            break
-        before = at
-        at += overhead + size
-    return at, before
-
-
 def hop_sets(
     data: Any,
     start: Any,

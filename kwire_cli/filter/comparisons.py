@@ -14,20 +14,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kwire_cli.errors import close_to, did_you_mean
 from kwire_cli.filter.model import DAY, PER_SECOND, FilterError, plain, time, type_of
+from kwire_cli.filter.places import column_of, places_of, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from kwire_cli.facts.columns import Column
     from kwire_cli.filter.model import Compare, Literal, Name, Type
-    from kwire_cli.filter.places import Places
+    from kwire_cli.filter.places import Places, Rows
+    from kwire_cli.spec.field_names import FieldNames
 
 
 # The meaning of a name in a filter, and of a literal that is compared with it.
-
-MILLISECOND = 1_000_000
-MICROSECOND = 1_000
-"""Nanoseconds."""
 
 EXPECTED: dict[Type, str] = {
     "number": "a number",
@@ -60,16 +58,28 @@ class Context:
     text: str
     error_codes: Numbers
     api_keys: Numbers
-    places: Callable[[Name], Places]
-    """Returns the places of the values of a name."""
-    column: Callable[[Name], Column | None]
-    """Returns the column of a name."""
-    values: Callable[[Name], Collection[str]]
-    """Returns all values that a name can have; empty if it may have any value."""
+    anomalies: Collection[str]
+    fields: FieldNames
+    rows: Rows
 
     def wrong(self, message: str, column: int) -> FilterError:
         """Return an error at a column of the text."""
         return FilterError(message, text=self.text, column=column)
+
+    def places(self, name: Name) -> Places:
+        """Return the places of the values of a name."""
+        return places_of(name, self.fields, of_batches=self.rows != "frames")
+
+    def column(self, name: Name) -> Column | None:
+        """Return the column of a name."""
+        return column_of(name, self.fields, self.rows)
+
+    def values(self, name: Name) -> Collection[str]:
+        """Return all values that a name can have; empty if it may have any value."""
+        column = self.column(name)
+        if column and column.name.endswith("anomalies"):
+            return self.anomalies
+        return values_of(column, self.places(name), self.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +178,7 @@ def field_number(literal: Literal, operand: Operand) -> int | float | None:
     if operand.milliseconds and literal.kind == "duration":
         return plain(value * 1000)
     if operand.milliseconds and literal.kind == "instant":
-        return plain(Fraction(value, MILLISECOND))
+        return plain(Fraction(value, 1000))
     return None
 
 
@@ -365,10 +375,9 @@ def _text(value: Any) -> str | None:
 
 def _at(literal: Literal, compare: Callable[[Any, Any], bool], context: Context) -> Test:
     moment = time_of(literal, context)
-    instant = int(moment.value or 0) // MICROSECOND
     if moment.kind == "clock":
-        return lambda value: value is not None and compare(value % (DAY // MICROSECOND), instant)
-    return lambda value: value is not None and compare(value, instant)
+        return lambda value: value is not None and compare(value % DAY, moment.value)
+    return lambda value: value is not None and compare(value, moment.value)
 
 
 def _search(node: Compare, operand: Operand, context: Context) -> Test:

@@ -1,54 +1,36 @@
-"""The parser of filters, and their compilation to closures.
+"""The parser of filters, which compiles them to closures.
 
-A recursive descent parser reads the text into a tree (`model`), word by word, as the meaning of a character depends on
-what the grammar expects. Each node of the tree becomes a function of a row.
+A recursive descent parser reads the text word by word, as the meaning of a character depends on what the grammar
+expects. Each test becomes a function of a row when it is read.
+
+    filter = all {("or" | "||") all}
+    all = not {("and" | "&&") not}
+    not = {"not" | "!"} ("(" filter ")" | test)
+    test = ["has"] name | name operator value | name ["not"] "in" "(" value {"," value} ")"
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.filter.comparisons import Context, Numbers, Operand, operand_of, test_of
-from kwire_cli.filter.model import (
-    Both,
-    Compare,
-    Either,
-    Exists,
-    FilterError,
-    Literal,
-    Name,
-    Node,
-    Not,
-    Operator,
-    unit_of,
-    word,
-)
-from kwire_cli.filter.places import (
-    FRAME_HEADER,
-    Fields,
-    Opened,
-    column_of,
-    places_of,
-    unknown_part,
-    values_in,
-    values_of,
-)
+from kwire_cli.filter.model import Compare, FilterError, Literal, Name, word
+from kwire_cli.filter.places import FRAME_HEADER, unknown_part, values_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from kwire_cli.filter.comparisons import Test
-    from kwire_cli.filter.places import Rows
-
-
-# The words of a filter, which the parser reads one by one.
+    from kwire_cli.filter.places import Row, Rows
+    from kwire_cli.spec.field_names import FieldNames
 
 KEYWORDS = frozenset({"and", "or", "not", "in", "has"})
-
-
+OPERATORS = ("==", "!=", "<=", ">=", "<", ">", "!~", "~")
+"""Longer operators first, as "<" is a prefix of "<="."""
+DEPTH = 50
+"""Maximum depth of parentheses. Deeper ones are an error, so that no filter exhausts Python's stack."""
 # With a dot before it, a name like `host` means a field instead of the column.
 _NAME = re.compile(r"\.?[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 # A key of record headers may have any characters in quotes, and these without quotes.
@@ -180,123 +162,7 @@ def _unescaped(cursor: Cursor, quoted: re.Match[str]) -> str:
     return _ESCAPE.sub(character, quoted[1])
 
 
-# The grammar of filters, read by recursive descent.
-#
-# filter = all {("or" | "||") all} all = not {("and" | "&&") not} not = {"not" | "!"} ("(" filter ")" | test)
-# test = ["has"] name | name operator value | name ["not"] "in" "(" value {"," value} ")"
-
-DEPTH = 50
-"""Maximum depth of parentheses. Deeper ones are an error, so that no filter exhausts Python's stack."""
-
-
-# Longer operators first, as "<" is a prefix of "<=".
-_OPERATORS: tuple[Operator, ...] = tuple(
-    sorted((operator for operator in get_args(Operator) if not operator.endswith("in")), key=len, reverse=True)
-)
-
-
-def parse(text: str) -> Node:
-    """Parse a filter.
-
-    Raises:
-        FilterError: The text is not a filter.
-
-    """
-    cursor = Cursor(text)
-    node = _either(cursor, 0)
-    cursor.space()
-    if cursor.at < len(cursor.text):
-        raise cursor.expected(_after(node, cursor.text[: cursor.at]), _unit_hint(cursor))
-    return node
-
-
-def _unit_hint(cursor: Cursor) -> str:
-    """Return the end of an error about a unit after a space, as in `5 seconds`; else an empty string."""
-    number = re.search(r"[0-9.]+(?=\s+\Z)", cursor.text[: cursor.at])
-    unit = _WORD.match(cursor.text, cursor.at)
-    short = unit_of(unit[0]) if unit else None
-    return f"; write {number[0]}{short}" if number and short else ""
-
-
-def _either(cursor: Cursor, depth: int) -> Node:
-    operands = [_both(cursor, depth)]
-    while cursor.take("||") or cursor.take_keyword("or"):
-        operands.append(_both(cursor, depth))
-    return operands[0] if len(operands) == 1 else Either(tuple(operands))
-
-
-def _both(cursor: Cursor, depth: int) -> Node:
-    operands = [_not(cursor, depth)]
-    while cursor.take("&&") or cursor.take_keyword("and"):
-        operands.append(_not(cursor, depth))
-    return operands[0] if len(operands) == 1 else Both(tuple(operands))
-
-
-def _not(cursor: Cursor, depth: int) -> Node:
-    negated = False
-    while cursor.take("!") or cursor.take_keyword("not"):
-        negated = not negated
-    node = _group(cursor, depth) if cursor.take("(") else _test(cursor)
-    return Not(node) if negated else node
-
-
-def _group(cursor: Cursor, depth: int) -> Node:
-    if depth == DEPTH:
-        raise cursor.error(f"parentheses are nested deeper than {DEPTH}", cursor.at - 1)
-    node = _either(cursor, depth + 1)
-    if not cursor.take(")"):
-        raise cursor.expected(f"{_after(node, cursor.text[: cursor.at])} or ')'")
-    return node
-
-
-def _test(cursor: Cursor) -> Node:
-    if cursor.take_keyword("has"):
-        return Exists(name(cursor), says=False)
-    operand = name(cursor)
-    cursor.space()
-    start = cursor.at
-    if operator := next((symbol for symbol in _OPERATORS if cursor.take(symbol)), None):
-        value = literal(cursor, pattern=operator in {"~", "!~"})
-        return Compare(operand, operator, (value,), start + 1)
-    if cursor.take_keyword("in"):
-        return Compare(operand, "in", _list(cursor), start + 1)
-    if cursor.take_keyword("not"):
-        if not cursor.take_keyword("in"):
-            cursor.space()
-            raise cursor.expected("'in' after 'not'")
-        return Compare(operand, "not in", _list(cursor), start + 1)
-    if cursor.take("="):
-        raise cursor.error("expected '==' for equality or '~' for a regular expression, found '='", start)
-    return Exists(operand, says=True)
-
-
-def _list(cursor: Cursor) -> tuple[Literal, ...]:
-    if not cursor.take("("):
-        raise cursor.expected("'(' and values, as in api in (Fetch, Produce)")
-    values = [literal(cursor)]
-    while cursor.take(","):
-        values.append(literal(cursor))
-    if not cursor.take(")"):
-        raise cursor.expected("',' or ')'")
-    return tuple(values)
-
-
-def _after(node: Node, read: str) -> str:
-    # A single name is a test, so the next word may have been meant as an operator.
-    while not isinstance(node, (Compare, Exists)):
-        node = node.operand if isinstance(node, Not) else node.operands[-1]
-    bare = isinstance(node, Exists) and node.says and not read.rstrip().endswith(")")
-    return f"an operator ({' '.join(get_args(Operator)[:-2])} in), 'and' or 'or'" if bare else "'and' or 'or'"
-
-
 # Filters as closures over rows.
-
-
-class Row(Opened, Protocol):
-    """A row that a filter is applied to: a frame or a batch."""
-
-    def column(self, name: str) -> Any:
-        """Return the value of a column of `facts.columns`, or None if there is no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +176,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A compiled node, with the names of fields in it."""
+    """A compiled part of a filter, with the names of fields in it."""
 
     holds: Callable[[Row], bool]
     names: tuple[Name, ...] = ()
@@ -321,88 +187,152 @@ def compile_filter(
     *,
     error_codes: Mapping[str, int],
     api_keys: Mapping[str, int],
+    fields: FieldNames,
     anomalies: Collection[str] = (),
-    fields: Fields | None = None,
     rows: Rows = "frames",
 ) -> Filter:
     """Compile a filter. Error codes, apis and anomalies are named in any case.
 
     If `anomalies` is empty, any name may be an anomaly. `fields` are the names of all known fields: a name of no field
-    and no column is refused. Without `fields`, any name may be a field. `rows` are the rows that the filter is applied
-    to: frames or batches.
+    and no column is refused. `rows` are the rows that the filter is applied to: frames or batches.
 
     Raises:
         FilterError: The text is not a filter, or contains an unknown name.
 
     """
-    of_batches = rows != "frames"
-    places_in = partial(places_of, fields=None if of_batches else fields, of_batches=of_batches)
-    columns = partial(column_of, fields=fields, rows=rows)
-
-    def values(name: Name) -> Collection[str]:
-        column = columns(name)
-        return anomalies if column and column.name.endswith("anomalies") else values_of(column, places_in(name), rows)
-
-    context = Context(text, Numbers(error_codes), Numbers(api_keys), places_in, columns, values)
-    node = parse(text)
-    for name in sorted(_names(node), key=lambda name: name.column):
-        if fields is not None and context.column(name) is None and (reason := unknown_part(name, fields, rows)):
-            raise context.wrong(reason, name.column)
-    part = _compiled(node, context)
+    context = Context(text, Numbers(error_codes), Numbers(api_keys), anomalies, fields, rows)
+    part = _Parser(context).filter()
     places = [context.places(name) for name in part.names]
-    return Filter(part.holds, any(place.deep or (of_batches and not place.records) for place in places))
+    return Filter(part.holds, any(place.deep or (rows != "frames" and not place.records) for place in places))
 
 
-def _names(node: Node) -> Iterator[Name]:
-    if isinstance(node, (Compare, Exists)):
-        yield node.name
-        return
-    for operand in (node.operand,) if isinstance(node, Not) else node.operands:
-        yield from _names(operand)
+class _Parser:
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._cursor = Cursor(context.text)
+        self._bare = -1
+        """The position after a name without an operator, which may follow."""
 
+    def filter(self) -> _Part:
+        """Read the whole text."""
+        cursor = self._cursor
+        part = self._either(0)
+        cursor.space()
+        if cursor.at < len(cursor.text):
+            is_unit = re.search(r"[0-9]\s+\Z", cursor.text[: cursor.at]) and cursor.text[cursor.at].isalpha()
+            hint = "; a unit follows its number without a space, as in 5ms" if is_unit else ""
+            raise cursor.expected(self._after(), hint)
+        return part
 
-def _compiled(node: Node, context: Context) -> _Part:
-    if isinstance(node, Compare):
-        return _comparison(node, context)
-    if isinstance(node, Exists):
-        return _over(node.name, operand_of(node.name, context), bool if node.says else _is_something, context)
-    if isinstance(node, Not):
-        part = _compiled(node.operand, context)
+    def _either(self, depth: int) -> _Part:
+        parts = [self._both(depth)]
+        while self._cursor.take("||") or self._cursor.take_keyword("or"):
+            parts.append(self._both(depth))
+        return _joined(parts, _any)
+
+    def _both(self, depth: int) -> _Part:
+        parts = [self._not(depth)]
+        while self._cursor.take("&&") or self._cursor.take_keyword("and"):
+            parts.append(self._not(depth))
+        return _joined(parts, _all)
+
+    def _not(self, depth: int) -> _Part:
+        cursor = self._cursor
+        negated = False
+        while cursor.take("!") or cursor.take_keyword("not"):
+            negated = not negated
+        part = self._group(depth) if cursor.take("(") else self._test()
         holds = part.holds
-        return _Part(lambda row: not holds(row), part.names)
-    # Columns are cheap and fields are computed on demand, so columns come first. The order does not change the result.
-    parts = sorted((_compiled(operand, context) for operand in node.operands), key=lambda part: bool(part.names))
-    holds_of_parts = [part.holds for part in parts]
+        return _Part(lambda row: not holds(row), part.names) if negated else part
+
+    def _group(self, depth: int) -> _Part:
+        cursor = self._cursor
+        if depth == DEPTH:
+            raise cursor.error(f"parentheses are nested deeper than {DEPTH}", cursor.at - 1)
+        part = self._either(depth + 1)
+        if not cursor.take(")"):
+            raise cursor.expected(f"{self._after()} or ')'")
+        return part
+
+    def _test(self) -> _Part:
+        cursor = self._cursor
+        if cursor.take_keyword("has"):
+            return self._exists(name(cursor), _is_something)
+        operand = name(cursor)
+        cursor.space()
+        start = cursor.at
+        for symbol in OPERATORS:
+            if cursor.take(symbol):
+                value = literal(cursor, pattern=symbol in {"~", "!~"})
+                return self._comparison(Compare(operand, symbol, (value,), start + 1))
+        if cursor.take_keyword("in"):
+            return self._comparison(Compare(operand, "in", self._list(), start + 1))
+        if cursor.take_keyword("not"):
+            if not cursor.take_keyword("in"):
+                cursor.space()
+                raise cursor.expected("'in' after 'not'")
+            return self._comparison(Compare(operand, "not in", self._list(), start + 1))
+        if cursor.take("="):
+            raise cursor.error("expected '==' for equality or '~' for a regular expression, found '='", start)
+        self._bare = cursor.at
+        return self._exists(operand, bool)
+
+    def _list(self) -> tuple[Literal, ...]:
+        cursor = self._cursor
+        if not cursor.take("("):
+            raise cursor.expected("'(' and values, as in api in (Fetch, Produce)")
+        values = [literal(cursor)]
+        while cursor.take(","):
+            values.append(literal(cursor))
+        if not cursor.take(")"):
+            raise cursor.expected("',' or ')'")
+        return tuple(values)
+
+    def _after(self) -> str:
+        """Return what may follow. After a name alone, the next word may have been meant as an operator."""
+        if self._cursor.at != self._bare:
+            return "'and' or 'or'"
+        return "an operator (== != < <= > >= ~ !~ in), 'and' or 'or'"
+
+    def _exists(self, name: Name, test: Test) -> _Part:
+        return self._over(name, self._operand(name), test)
+
+    def _comparison(self, node: Compare) -> _Part:
+        operand = self._operand(node.name)
+        test = test_of(node, operand, self._context)
+        if operand.column is None or operand.column.name != "api" or node.operator in {"~", "!~"}:
+            return self._over(node.name, operand, test)
+        # An api is compared by key, so that all of its names match. Only its name can be null: for unknown keys.
+        if any(value.kind == "null" for value in node.literals):
+            return _Part(lambda row: test(row.column("api") and row.column("api_key")))
+        return _Part(lambda row: test(row.column("api_key")))
+
+    def _operand(self, name: Name) -> Operand:
+        context = self._context
+        operand = operand_of(name, context)
+        if operand.column is None and (reason := unknown_part(name, context.fields, context.rows)):
+            raise context.wrong(reason, name.column)
+        return operand
+
+    def _over(self, name: Name, operand: Operand, test: Test) -> _Part:
+        column = operand.column
+        if column is None:
+            return _Part(_any_value(test, values_in(self._context.places(name))), (name,))
+        asked = column.name
+        if column.is_list:
+            return _Part(_any_value(test, lambda row: row.column(asked) or ()))
+        return _Part(lambda row: test(row.column(asked)))
+
+
+def _joined(parts: list[_Part], join: Callable[[list[Callable[[Row], bool]]], Callable[[Row], bool]]) -> _Part:
+    """Return several parts as one. Columns are cheap and fields are computed on demand, so columns come first."""
+    if len(parts) == 1:
+        return parts[0]
+    parts = sorted(parts, key=lambda part: bool(part.names))
     names: list[Name] = []
     for part in parts:
         names += part.names
-    return _Part((_all if isinstance(node, Both) else _any)(holds_of_parts), tuple(names))
-
-
-def _comparison(node: Compare, context: Context) -> _Part:
-    operand = operand_of(node.name, context)
-    if (column := operand.column) is None:
-        return _over(node.name, operand, test_of(node, operand, context), context)
-    column_name = column.name
-    if column_name == "api" and node.operator not in {"~", "!~"}:
-        # An api is compared by key, so that all of its names match. Only its name can be null: for unknown keys.
-        nulls = tuple(literal for literal in node.literals if literal.kind == "null")
-        if nulls and len(nulls) < len(node.literals):
-            values = tuple(literal for literal in node.literals if literal.kind != "null")
-            together = Either if node.operator == "in" else Both
-            return _compiled(together((replace(node, literals=values), replace(node, literals=nulls))), context)
-        column_name = "api" if nulls else "api_key"
-    return _over(node.name, operand, test_of(node, operand, context), context, column_name)
-
-
-def _over(name: Name, operand: Operand, test: Test, context: Context, asked: str = "") -> _Part:
-    column = operand.column
-    if column is None:
-        return _Part(_any_value(test, values_in(context.places(name))), names=(name,))
-    asked = asked or column.name
-    if column.is_list:
-        return _Part(_any_value(test, lambda row: row.column(asked) or ()))
-    return _Part(lambda row: test(row.column(asked)))
+    return _Part(join([part.holds for part in parts]), tuple(names))
 
 
 def _any_value(test: Test, values: Callable[[Row], Any]) -> Callable[[Row], bool]:

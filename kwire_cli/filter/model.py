@@ -35,12 +35,9 @@ class FilterError(InputError):
         self.args = (f"filter, column {column}: {message}",)
 
 
-# The tree of a filter.
+# The parts of a filter.
 
 LiteralKind: TypeAlias = Choice["string", "word", "number", "duration", "size", "instant", "clock", "boolean", "null"]
-
-
-Operator: TypeAlias = Choice["==", "!=", "<", "<=", ">", ">=", "~", "!~", "in", "not in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +45,7 @@ class Literal:
     """A value in a filter. `text` is the text without quotes and escapes.
 
     `value` depends on the kind. string, word: the text. number, size (bytes): an int or float. duration: the exact
-    number of seconds. instant: nanoseconds since 1970. clock: nanoseconds since midnight.
+    number of seconds. instant: microseconds since 1970. clock: microseconds since midnight.
     """
 
     kind: LiteralKind
@@ -71,80 +68,24 @@ class Compare:
     """A comparison with one literal, or with several for `in` and `not in`. `column` is the operator's position."""
 
     name: Name
-    operator: Operator
+    operator: str
     literals: tuple[Literal, ...]
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Exists:
-    """A test that a name has a value other than null, or with `says` other than null, false, 0 and empty."""
-
-    name: Name
-    says: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """A test that the operand does not hold."""
-
-    operand: Node
-
-
-@dataclass(frozen=True, slots=True)
-class Both:
-    """A test that all operands (two or more) hold."""
-
-    operands: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Either:
-    """A test that at least one operand (of two or more) holds."""
-
-    operands: tuple[Node, ...]
-
-
-Node: TypeAlias = Compare | Exists | Not | Both | Either
-
-
 # The meanings of a bare word: a number, a number with a unit, a time, true, false, null, or a string.
 
-SECOND = 1_000_000_000
+DAY = 86400 * 1_000_000
+"""Microseconds."""
 
-
-DAY = 86400 * SECOND
-
-DURATIONS = {"us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": SECOND, "min": 60 * SECOND, "h": 3600 * SECOND}
-"""Nanoseconds by unit."""
+DURATIONS = {
+    "us": Fraction(1, 1_000_000), "µs": Fraction(1, 1_000_000), "ms": Fraction(1, 1000), "s": Fraction(1),
+    "min": Fraction(60), "h": Fraction(3600),
+}  # fmt: skip
+"""Seconds by unit."""
 
 SIZES = {"b": 1, "kb": 1000, "mb": 1000**2, "gb": 1000**3, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30}
 """Bytes by unit."""
-
-_UNIT_WORDS = {
-    "microsecond": "us",
-    "millisecond": "ms",
-    "second": "s",
-    "minute": "min",
-    "hour": "h",
-    "byte": "B",
-    "micro": "us",
-    "milli": "ms",
-    "msec": "ms",
-    "sec": "s",
-    "hr": "h",
-    "kilobyte": "KB",
-    "megabyte": "MB",
-    "gigabyte": "GB",
-}
-"""Units by their common names in the singular."""
-
-
-def unit_of(text: str) -> str | None:
-    """Return the unit of a word, such as `s` for `seconds`, or None if the word is not a unit."""
-    folded = text.casefold()
-    return text if folded in {*DURATIONS, *SIZES} else _UNIT_WORDS.get(folded.removesuffix("s"))
-
 
 CONSTANTS = {"true": True, "false": False, "null": None}
 
@@ -152,11 +93,11 @@ CONSTANTS = {"true": True, "false": False, "null": None}
 _NUMBER = re.compile(
     r"(?P<sign>[+-]?)(?:0[xX](?P<hex>[0-9A-Fa-f]{1,40})|(?P<decimal>[0-9]{1,40}(?:\.[0-9]{1,40})?)(?P<unit>[A-Za-zµ]*))"
 )
-_CLOCK = r"(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2})(?::(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]{1,9}))?)?"
-_TIME_OF_DAY = re.compile(_CLOCK)
-_ZONE = r"[Zz]|(?P<zone>[+-])(?P<zone_hour>[01][0-9]|2[0-3]):?(?P<zone_minute>[0-5][0-9])"
-_INSTANT = re.compile(rf"(?P<date>[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}})(?:[Tt ]{_CLOCK}(?:{_ZONE})?)?")
+_CLOCK = r"\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?"
+_TIME_OF_DAY = re.compile(_CLOCK, re.ASCII)
+_INSTANT = re.compile(rf"\d{{4}}-\d\d-\d\d(?:[Tt ]{_CLOCK}(?:[Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 def word(text: str, column: int) -> Literal:
@@ -170,24 +111,16 @@ def word(text: str, column: int) -> Literal:
 
 def time(text: str, column: int) -> Literal | None:
     """Return the instant (ISO 8601, by default in UTC) or the time of day in a string, or None for other strings."""
-    if match := _TIME_OF_DAY.fullmatch(text):
-        clock = _nanoseconds(match)
-        return None if clock is None else Literal("clock", text, clock, column)
-    if not (match := _INSTANT.fullmatch(text)):
+    is_clock = _TIME_OF_DAY.fullmatch(text)
+    if not is_clock and not _INSTANT.fullmatch(text):
         return None
     try:
-        day = datetime.fromisoformat(match["date"]).replace(tzinfo=UTC)
+        moment = datetime.fromisoformat(f"1970-01-01T{text}" if is_clock else text.upper())
     except ValueError:
         return None
-    clock = _nanoseconds(match) if match["hour"] else 0
-    offset = (
-        int(f"{match['zone']}1") * (int(match["zone_hour"]) * 3600 + int(match["zone_minute"]) * 60)
-        if match["zone"]
-        else 0
-    )
-    if clock is None:
-        return None
-    return Literal("instant", text, (day - _EPOCH) // timedelta(seconds=1) * SECOND + clock - offset * SECOND, column)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return Literal("clock" if is_clock else "instant", text, (moment - _EPOCH) // _MICROSECOND, column)
 
 
 def plain(number: Fraction) -> int | float:
@@ -206,17 +139,10 @@ def _number(text: str, column: int) -> Literal | None:
     if not unit:
         return Literal("number", text, plain(number), column)
     if unit in DURATIONS:
-        return Literal("duration", text, number * DURATIONS[unit] / SECOND, column)
+        return Literal("duration", text, number * DURATIONS[unit], column)
     if unit in SIZES:
         return Literal("size", text, plain(number * SIZES[unit]), column)
     return None
-
-
-def _nanoseconds(found: re.Match[str]) -> int | None:
-    hour, minute, second = (int(found[part] or 0) for part in ("hour", "minute", "second"))
-    if hour > 23 or minute > 59 or second > 59:
-        return None
-    return (hour * 3600 + minute * 60 + second) * SECOND + int((found["fraction"] or "").ljust(9, "0"))
 
 
 # Comparison of the values of columns.

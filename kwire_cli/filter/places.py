@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from kwire_cli.facts.columns import Column
     from kwire_cli.filter.model import Name
+    from kwire_cli.spec.field_names import FieldNames
 
 
 # The place of a value is the message, its batches and records, or the payloads in it.
@@ -58,27 +59,11 @@ _VALUES: dict[str, tuple[str, ...]] = {
 """All values of those keys of a batch or gap whose values are names."""
 
 
-class Fields(Protocol):
-    """The names of all known fields. Iteration may take longer than a membership test."""
+class Row(Protocol):
+    """A row that a filter is applied to: a frame or a batch. Columns and fields are computed on demand."""
 
-    def __contains__(self, name: str, /) -> bool: ...
-    def __iter__(self) -> Iterator[str]: ...
-    @property
-    def any_in_records(self) -> bool:
-        """Return whether decoded records may have fields of any name."""
-
-    def in_frames(self, name: str, /) -> bool:
-        """Return whether a header, request or response has a field of this name."""
-
-    def in_payloads(self, name: str, /) -> bool:
-        """Return whether another definition has this field: a record of Kafka's own topics, or a payload."""
-
-    def of_payloads(self) -> Iterator[str]:
-        """Yield the names of the fields of these definitions."""
-
-
-class Opened(Protocol):
-    """A row that returns its fields on demand."""
+    def column(self, name: str) -> Any:
+        """Return the value of a column of `facts.columns`, or None if there is no value."""
 
     def fields(self) -> Mapping[str, Any]:
         """Return header and body in JSON form."""
@@ -115,7 +100,7 @@ class Places:
         return self.header is not None or self.payloads or self.records[:1] == (RECORDS,)
 
 
-def places_of(name: Name, fields: Fields | None, *, of_batches: bool = False) -> Places:
+def places_of(name: Name, fields: FieldNames, *, of_batches: bool = False) -> Places:
     """Return the places of the values of a name. With `of_batches`, rows are batches instead of messages."""
     if name.header is not None:
         return Places(("value",), message=False, header=name.header)
@@ -129,19 +114,13 @@ def places_of(name: Name, fields: Fields | None, *, of_batches: bool = False) ->
             decoded = ""
         return Places(parts, message=False, records=path, decoded=decoded)
     if len(parts) == 1 and parts[0] in BATCH + RECORD and parts[0] != RECORDS:
-        message = not of_batches and (fields is None or fields.in_frames(parts[0]))
+        message = not of_batches and fields.in_frames(parts[0])
         decoded = parts[0] if parts[0] in _READ else ""
         records = parts if parts[0] in BATCH else (RECORDS, *parts)
         return Places(parts, message=message, records=records, decoded=decoded)
-    if (
-        fields is not None
-        and parts[0] not in ROOTS
-        and not all(part in BY_NAME or fields.in_frames(part) for part in parts)
-    ):
-        return Places(
-            parts, message=True, payloads=any(part in fields and not fields.in_frames(part) for part in parts)
-        )
-    return Places(parts)
+    if of_batches or parts[0] in ROOTS or all(part in BY_NAME or fields.in_frames(part) for part in parts):
+        return Places(parts)
+    return Places(parts, payloads=any(part in fields and not fields.in_frames(part) for part in parts))
 
 
 def _from_batch(parts: tuple[str, ...]) -> tuple[str, ...]:
@@ -169,7 +148,7 @@ def values_of(column: Column | None, places: Places, rows: Rows) -> tuple[str, .
     return _VALUES.get(places.records[0], ()) if fixed else ()
 
 
-def values_in(places: Places) -> Callable[[Opened], Any]:
+def values_in(places: Places) -> Callable[[Row], Any]:
     """Return what gives the values of a name in a row."""
     path = places.path
     if places == Places(path):
@@ -177,13 +156,13 @@ def values_in(places: Places) -> Callable[[Opened], Any]:
     return lambda row: _values(places, row)
 
 
-def _values(places: Places, row: Opened) -> Iterator[Any]:
+def _values(places: Places, row: Row) -> Iterator[Any]:
     if places.message:
         yield from values_at(row.fields(), places.path)
     yield from opened_values(places, row)
 
 
-def opened_values(places: Places, row: Opened, *, whole: bool = False) -> Iterator[Any]:
+def opened_values(places: Places, row: Row, *, whole: bool = False) -> Iterator[Any]:
     """Return the values of a name in batches, records, headers and payloads; an array as one value if `whole`."""
     batches = row.batches(deep=places.deep) if places.deep or places.records else []
     if places.decoded:
@@ -215,7 +194,7 @@ _INSIDE = ("path", "type", "version", "data", "key", "value", "coordinatorEpoch"
 """Keys inside a batch's JSON form that no definition has: of payloads, control records and anomalies."""
 
 
-def unknown_part(name: Name, fields: Fields, rows: Rows = "frames") -> str | None:
+def unknown_part(name: Name, fields: FieldNames, rows: Rows = "frames") -> str | None:
     """Return the reason why a name is neither a column of the rows nor the path of a field; None if the name is one.
 
     A part that is misspelt selects nothing, and nothing would report it. So each part has to exist somewhere in the
@@ -247,7 +226,7 @@ def unknown_part(name: Name, fields: Fields, rows: Rows = "frames") -> str | Non
     return f"no batch or record has a field called {wrong}{near}"
 
 
-def column_of(name: Name, fields: Fields | None, rows: Rows) -> Column | None:
+def column_of(name: Name, fields: FieldNames, rows: Rows) -> Column | None:
     """Return the column that a name stands for; None if it is the path of a field.
 
     Batches have few columns: `topic` is a field of their records, and a column of frames only if no record has such a
@@ -256,9 +235,9 @@ def column_of(name: Name, fields: Fields | None, rows: Rows) -> Column | None:
     column = BY_NAME.get(name.text)
     if column is None or rows == "frames" or name.text in OF_BATCHES:
         return column
-    return None if rows == "batches" or (fields is not None and _in_batches(name.text, fields)) else column
+    return None if rows == "batches" or _in_batches(name.text, fields) else column
 
 
-def _in_batches(part: str, fields: Fields) -> bool:
+def _in_batches(part: str, fields: FieldNames) -> bool:
     """Return whether a key of a batch's JSON form, its records and their payloads included, has this name."""
     return part in BATCH or part in RECORD or part in _INSIDE or part in BESIDE or fields.in_payloads(part)

@@ -1,7 +1,8 @@
 """Rows to filter, and what names stand for."""
 
 from kwire_cli.facts.columns import COLUMNS
-from kwire_cli.filter import FilterError, compile_filter
+from kwire_cli.filter.compile import compile_filter
+from kwire_cli.filter.model import FilterError
 
 APIS = {"Produce": 0, "Fetch": 1, "ListOffsets": 2, "Metadata": 3, "ApiVersions": 18}
 ERRORS = {
@@ -33,8 +34,22 @@ class Row:
         return []
 
 
+class AnyField:
+    """Names of fields of which each is a field of a frame."""
+
+    any_in_records = False
+
+    def in_frames(self, name):  # noqa: ARG002 - any name
+        return True
+
+    __contains__ = in_frames
+
+    def in_payloads(self, name):  # noqa: ARG002 - any name
+        return False
+
+
 def compiled(text):
-    return compile_filter(text, error_codes=NUMBERS, api_keys=NUMBERS)
+    return compile_filter(text, error_codes=NUMBERS, api_keys=NUMBERS, fields=AnyField())
 
 
 def outcome(text):

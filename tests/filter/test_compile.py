@@ -1,9 +1,9 @@
 """A compiled filter asks a row for no more than it needs."""
 
-from filter.rows import APIS, FETCH, Row, compiled
+from filter.rows import APIS, FETCH, AnyField, Row, compiled
 
 from kwire_cli.facts.columns import COLUMNS
-from kwire_cli.filter import compile_filter
+from kwire_cli.filter.compile import compile_filter
 
 
 def test_every_column_and_alias_is_one():
@@ -25,6 +25,6 @@ def test_a_row_is_asked_for_no_more_than_decides():
 
 def test_codes_are_looked_up_when_the_filter_is_made():
     keys = dict(APIS)
-    found = compile_filter("api in (fetch, Produce)", error_codes={}, api_keys=keys)
+    found = compile_filter("api in (fetch, Produce)", error_codes={}, api_keys=keys, fields=AnyField())
     keys.clear()
     assert all(found.matches(FETCH) for _ in range(3))

@@ -6,7 +6,8 @@ import pytest
 from kit.commands import ROOT, hold_table
 
 from kwire_cli.facts.columns import COLUMNS, FRAMES
-from kwire_cli.filter import compile_filter, type_of
+from kwire_cli.filter.model import type_of
+from kwire_cli.filter.rows import filter_of
 from kwire_cli.spec.catalog import catalog
 
 PAGE = ROOT / "docs" / "filter.md"
@@ -27,6 +28,4 @@ def test_the_table_of_columns(updating):
     "text", re.findall(r"^\| `([^`]+)`.*? \|", PAGE.read_text("utf-8").split("## Expressions")[0], re.MULTILINE)
 )
 def test_the_examples_are_filters(text):
-    definitions = catalog()
-    codes, keys = {row.name: row.code for row in definitions.errors}, {api.name: api.key for api in definitions.apis}
-    compile_filter(text, error_codes=codes, api_keys=keys)
+    filter_of(catalog(), text)

@@ -10,7 +10,7 @@ from hypothesis import example, given, strategies as st
 from kit.commands import examples
 
 from kwire_cli.facts.columns import COLUMNS
-from kwire_cli.filter import Filter
+from kwire_cli.filter.compile import Filter
 
 SYMBOLS = """and or not && || ! ( ) , in has == != < <= > >= ~ !~ = . [ " ' \\ null true errorCode a.b waitMs"""
 LITERALS = "Fetch 6 -1 0x1F 2.5 100ms 10KB 10:00 2026-11-21 2026-11-21T10:00:00Z '\\n' '(a|b)+' [a-z]* é \x00 \ud800"

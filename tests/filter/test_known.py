@@ -7,7 +7,7 @@ import pytest
 from kit.commands import kwire
 from kit.logs import batch, record
 
-from kwire_cli.filter import FilterError
+from kwire_cli.filter.model import FilterError
 from kwire_cli.filter.rows import ANOMALIES, filter_of
 from kwire_cli.source.kafka.connection import _GAPS
 from kwire_cli.spec.catalog import catalog

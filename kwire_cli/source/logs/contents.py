@@ -15,6 +15,8 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import orjson
+
 from kwire_cli.engine.codes import Anomaly
 from kwire_cli.errors import EncodeError, InputError, counted
 from kwire_cli.message.decoded import build
@@ -201,10 +203,6 @@ _META_KEYS = {"0": {"version"}, "1": {"version", "cluster.id", "node.id"}}
 """Required keys by version. Version 0 was written with ZooKeeper (initially without a cluster id), 1 with KRaft."""
 
 
-_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|u|.|$)", re.DOTALL)
-_ESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "": ""}
-_SPACE = " \t\f"
-_PAIR = re.compile(r"(?P<key>(?:\\.|[^\\=: \t\f])*)[ \t\f]*(?:[=:][ \t\f]*)?(?P<value>.*)", re.DOTALL)
 _METADATA_PAIR = re.compile(r"(?P<key>[^:]+):\s+(?P<value>\S+)\s*")
 _TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 
@@ -222,25 +220,23 @@ class Property(NamedTuple):
 
 
 def meta_properties(data: bytes) -> Contents[Property]:
-    """Return the properties of a `meta.properties` in the format of java.util.Properties: ISO 8859-1, comments,
-    escapes, continued lines. Never raises.
+    """Return the properties of a `meta.properties`, in the form in which java.util.Properties writes them: a comment or
+    a property a line, with a backslash before special characters. Never raises.
     """
     entries = []
     pieces = []
     notes = []
-    for at, size, text in _logical_lines(data):
-        if not text or text[0] in "#!":
-            pieces.append(Piece(COMMENT, at, size))
-            continue
-        match = _PAIR.fullmatch(text)
-        key = _unescaped(match["key"]) if match else None
-        value = _unescaped(match["value"]) if match else None
-        if key is None or value is None:
-            notes.append(Anomaly("INVALID_TEXT", "", at, "a malformed \\uxxxx escape"))
-            pieces.append(Piece(GAP, at, size, "INVALID_TEXT"))
-            continue
-        entries.append(Property(at, key, value))
-        pieces.append(Piece(ENTRIES, at, size))
+    for number, line in enumerate(lines(data), 1):
+        text = line.text.strip()
+        key, equals, value = text.partition("=")
+        if equals and text[0] not in "#!":
+            entries.append(Property(line.at, _unescaped(key), _unescaped(value)))
+            pieces.append(Piece(ENTRIES, line.at, line.size))
+        elif not text or text[0] in "#!":
+            pieces.append(Piece(COMMENT, line.at, line.size))
+        else:
+            notes.append(Anomaly("INVALID_TEXT", f"line {number}", line.at, "not a name and a value"))
+            pieces.append(Piece(GAP, line.at, line.size, "INVALID_TEXT"))
     values = {entry.name: entry.value for entry in entries}
     notes += _duplicates(entries)
     version = values.get("version")
@@ -326,64 +322,19 @@ def clean_shutdown(data: bytes) -> Contents[Property]:
     return _object(Kind.CLEAN_SHUTDOWN, data, value, notes)
 
 
-def _logical_lines(data: bytes) -> list[tuple[int, int, str]]:
-    """Return position, size and text of each line including its continuations. A backslash at the end, unless it is
-    escaped, continues a line.
-    """
-    out: list[tuple[int, int, str]] = []
-    continues = False
-    at = 0
-    for raw in data.splitlines(keepends=True):
-        text = raw.decode("iso-8859-1").rstrip("\r\n").lstrip(_SPACE)
-        comment = not continues and text[:1] in {"#", "!"}
-        if continues:
-            start, size, before = out.pop()
-            out.append((start, size + len(raw), before[:-1] + text))
-        else:
-            out.append((at, len(raw), text))
-        continues = not comment and (len(text) - len(text.rstrip("\\"))) % 2 == 1
-        at += len(raw)
-    if continues:  # a backslash at the end of the file continues nothing
-        start, size, before = out.pop()
-        out.append((start, size, before[:-1]))
-    return out
-
-
-def _unescaped(text: str) -> str | None:
-    """Return a string with its escapes replaced. Return None if a unicode escape is not followed by four hex digits."""
-    if any(part == "u" for part in _ESCAPE.findall(text)):
-        return None
-
-    def replacement(match: re.Match[str]) -> str:
-        part = match[1]
-        return chr(int(part[1:], 16)) if len(part) > 1 else _ESCAPED.get(part, part)
-
-    # Two escapes can form a surrogate pair. A lone surrogate is not a character.
-    return _ESCAPE.sub(replacement, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text.strip())
 
 
 def _json_object(data: bytes) -> tuple[dict[str, Any] | None, list[Anomaly]]:
     try:
-        text = data.decode("utf-8")
-        value = json.loads(text, parse_constant=_no_constant)
-        json.dumps(value, ensure_ascii=False).encode()  # raises UnicodeEncodeError for a lone surrogate
-    except UnicodeDecodeError as error:
-        return None, [Anomaly("INVALID_TEXT", "", error.start, "no UTF-8")]
-    except json.JSONDecodeError as error:
-        return None, [Anomaly("INVALID_TEXT", "", len(text[: error.pos].encode()), f"no JSON: {error.msg}")]
-    except (ValueError, RecursionError):
-        return None, [
-            Anomaly(
-                "INVALID_TEXT", "", 0, "no JSON that could be read: numbers, characters or depth beyond what it has"
-            )
-        ]
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        at = len(error.doc[: error.pos].encode())
+        return None, [Anomaly("INVALID_TEXT", "", at, f"no JSON: {error.msg}")]
     if not isinstance(value, dict):
         return None, [Anomaly("INVALID_TEXT", "", 0, "no JSON object")]
     return value, []
-
-
-def _no_constant(text: str) -> Any:
-    raise ValueError(text)
 
 
 def _object(kind: Kind, data: bytes, value: dict[str, Any], notes: list[Anomaly]) -> Contents[Property]:

@@ -29,7 +29,7 @@ from kwire_cli.structs.logs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 _OFFSET = fixed(OFFSET_INDEX_ENTRY)
@@ -96,7 +96,7 @@ def offset_index(data: bytes, base_offset: int | None = None) -> Contents[Offset
     """
     base = base_offset or 0
     table, pieces, notes = _table(data, _OFFSET, lambda at, row: OffsetEntry(at, base + row[0], row[1]))
-    notes += _limited(_offset_faults(table, base))
+    notes += _limited(_order_faults(table.rows(), _OFFSET.size, "position", base))
     return Contents(Kind.INDEX, len(data), table, pieces, tuple(notes), {"baseOffset": base_offset})
 
 
@@ -106,7 +106,9 @@ def time_index(data: bytes, base_offset: int | None = None) -> Contents[TimeEntr
     """
     base = base_offset or 0
     table, pieces, notes = _table(data, _TIME, lambda at, row: TimeEntry(at, row[0], base + row[1]))
-    notes += _limited(_time_faults(table, base))
+    # Offsets may repeat: TimeIndex.maybeAppend requires only a later time.
+    rows = ((offset, timestamp) for timestamp, offset in table.rows())
+    notes += _limited(_order_faults(rows, _TIME.size, "timestamp", base, repeats=True))
     return Contents(Kind.TIME_INDEX, len(data), table, pieces, tuple(notes), {"baseOffset": base_offset})
 
 
@@ -158,43 +160,30 @@ def _limited(faults: Iterator[Anomaly]) -> list[Anomaly]:
     return out
 
 
-def _offset_faults(table: Table[OffsetEntry], base: int) -> Iterator[Anomaly]:
-    last = -1
-    place = -1
-    for i, (offset, position) in enumerate(table.rows()):  # relative offsets
-        if offset > last and position > place:
+def _order_faults(
+    rows: Iterable[tuple[int, ...]], size: int, name: str, base: int, *, repeats: bool = False
+) -> Iterator[Anomaly]:
+    """Yield the faults of entries of `size` bytes: pairs of a relative offset and a value with a name, both of which
+    grow. If `repeats` is set, offsets may be equal.
+    """
+    last = 0 if repeats else -1
+    before = -1
+    for i, (offset, value) in enumerate(rows):
+        is_later = offset > last or (repeats and offset == last)
+        if is_later and value > before:
             last = offset
-            place = position
+            before = value
             continue
-        at = i * _OFFSET.size
-        if offset < 0 or position < 0:
-            reason = f"the offset is {offset:+d} from the base offset" if offset < 0 else f"position {position}"
+        at = i * size
+        if offset < 0 or value < 0:
+            reason = f"the offset is {offset:+d} from the base offset" if offset < 0 else f"{name} {value}"
             yield Anomaly("ENTRY_OUT_OF_RANGE", f"[{i}]", at, reason)
-        elif offset <= last:
+        elif not is_later:
             yield Anomaly("ENTRY_ORDER", f"[{i}].offset", at, f"offset {base + offset} after {base + last}")
         else:
-            yield Anomaly("ENTRY_ORDER", f"[{i}].position", at, f"position {position} after {place}")
-        last, place = max(last, offset), max(place, position)
-
-
-def _time_faults(table: Table[TimeEntry], base: int) -> Iterator[Anomaly]:
-    last = 0
-    time = -1
-    for i, (timestamp, offset) in enumerate(table.rows()):  # relative offsets
-        # Offsets may repeat: TimeIndex.maybeAppend requires only a later time.
-        if offset >= last and timestamp > time:
-            last = offset
-            time = timestamp
-            continue
-        at = i * _TIME.size
-        if offset < 0 or timestamp < 0:
-            reason = f"the offset is {offset:+d} from the base offset" if offset < 0 else f"timestamp {timestamp}"
-            yield Anomaly("ENTRY_OUT_OF_RANGE", f"[{i}]", at, reason)
-        elif offset < last:
-            yield Anomaly("ENTRY_ORDER", f"[{i}].offset", at, f"offset {base + offset} after {base + last}")
-        else:
-            yield Anomaly("ENTRY_ORDER", f"[{i}].timestamp", at, f"timestamp {timestamp} after {time}")
-        last, time = max(last, offset), max(time, timestamp)
+            yield Anomaly("ENTRY_ORDER", f"[{i}].{name}", at, f"{name} {value} after {before}")
+        last = max(last, offset)
+        before = max(before, value)
 
 
 def _transaction_faults(table: Table[AbortedTransaction], base: int) -> Iterator[Anomaly]:

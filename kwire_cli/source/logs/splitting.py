@@ -1,23 +1,17 @@
 """Segments split into parts that can be read independently.
 
 Parts are cut at batches, so that they contain the same batches, records and gaps as the whole. A cut is an entry of the
-segment's `.index` if that exists and is correct. Otherwise it is found by hopping over batch headers. In both cases the
-batch at the cut must have a valid checksum, and with hops the batch before it too, so that a reader from the start
-reaches it. Segments on a store are cut only by their index, because hopping would download them.
+segment's `.index`, whose batch must have a valid checksum and the offset of the entry. A segment without an index is
+one part: only reading it from the start would show where its batches begin.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from kwire_cli.engine import numba_loops
-from kwire_cli.engine.compiled import compiled, octets
 from kwire_cli.errors import InputError
 from kwire_cli.records.batch import Batch
-from kwire_cli.records.layouts import MAGIC_AT, OVERHEAD, SIZE_AT
 from kwire_cli.records.reading import Reader, source_of
 from kwire_cli.source.logs.indexes import OffsetEntry, offset_index
 from kwire_cli.source.logs.model import Kind, file_name
@@ -59,8 +53,7 @@ def split_file(path: str | os.PathLike[str], size: int = SPLIT_SIZE, end: int | 
     if 0 < size < end:
         size = -(-end // round(end / size))
     index = _index_of(file) if end > size else ()
-    index = index[: bisect_left(index, end, key=lambda entry: entry.position)]
-    return splits(source_of(content), size, index, end, hops=content.is_local)
+    return splits(source_of(content), size, index[: bisect_left(index, end, key=lambda entry: entry.position)], end)
 
 
 def _index_of(file: Place) -> Sequence[OffsetEntry]:
@@ -75,21 +68,15 @@ def _index_of(file: Place) -> Sequence[OffsetEntry]:
         return ()
 
 
-def splits(
-    source: Source, size: int, index: Sequence[OffsetEntry] = (), end: int | None = None, *, hops: bool = True
-) -> list[tuple[int, int]]:
-    """Return the parts of a record set, given the entries of its offset index. Without `hops`, only the index
-    is used.
-    """
+def splits(source: Source, size: int, index: Sequence[OffsetEntry], end: int | None = None) -> list[tuple[int, int]]:
+    """Return the parts of a record set, given the entries of its offset index."""
     reader = Reader(source, 0, end)
     if size < 1:
         raise InputError(f"parts of {size} bytes: a part has at least one")
     parts = []
     start = 0
     while reader.stop - start > size:
-        cut = _indexed(reader, index, start + size)
-        if cut is None and hops:
-            cut = _hopped(reader, start, start + size)
+        cut = _cut(reader, index, start + size)
         if cut is None:
             break
         parts.append((start, cut))
@@ -97,7 +84,7 @@ def splits(
     return [*parts, (start, reader.stop)] if start < reader.stop else parts
 
 
-def _indexed(reader: Reader, index: Sequence[OffsetEntry], target: int) -> int | None:
+def _cut(reader: Reader, index: Sequence[OffsetEntry], target: int) -> int | None:
     """Return the position of the first indexed batch from `target` on whose offset matches its index entry, or None.
 
     A batch of more than SPLIT_SIZE bytes is not read.
@@ -116,46 +103,3 @@ def _indexed(reader: Reader, index: Sequence[OffsetEntry], target: int) -> int |
             if head.base_offset <= entry.offset <= head.last_offset:
                 return entry.position
     return None
-
-
-def _hopped(reader: Reader, start: int, target: int) -> int | None:
-    """Return the position of the first batch at or after `target` that is reached by hops from the batch at `start`.
-
-    Return None if the hops reach no batch there.
-    """
-    at = start
-    stop = reader.stop
-    while True:
-        at, before = _hop(reader, at, target)
-        if at >= stop:
-            return None
-        if at >= target:
-            if reader.right_at(before) and reader.right_at(at):
-                return at
-            target = at + 1
-            continue
-        position = reader.find(at + 1, stop)  # the reader continues in the same way
-        if position is None or position >= target:
-            return position
-        at = position
-
-
-def _hop(reader: Reader, start: int, target: int) -> tuple[int, int]:
-    """Hop from batch to batch to the first that begins at `target` or later. Return its position, and the position of
-    the batch before it.
-    """
-    least: Any = np.zeros(max(reader.layouts, default=0) + 1, np.int64)
-    for magic, layout in reader.layouts.items():
-        least[magic] = layout.least
-    hop = compiled(numba_loops.hop)
-    at = start
-    before = -1
-    while at < min(target, reader.stop):
-        reader.load(at, min(at + OVERHEAD + MAGIC_AT, reader.stop))
-        until = min(target, max(reader.last - MAGIC_AT, at + 1))
-        end, last = hop(octets(reader.view), at, reader.stop, until, SIZE_AT, MAGIC_AT, OVERHEAD, least)
-        if end == at:
-            break
-        at = int(end)
-        before = int(last)
-    return at, before

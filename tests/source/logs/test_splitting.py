@@ -4,16 +4,17 @@ from itertools import pairwise
 
 import pytest
 from hypothesis import given, strategies as st
-from kit.logs import SEGMENTS, batch, damaged_segments, record, segments
+from kit.logs import batch, damaged_segments, record, segments
 from kit.messages import SHARED
 
 import kwire_cli as kwire
+from kwire_cli.records.batch import Batch
 from kwire_cli.records.columns import batch_columns, fault_columns
 from kwire_cli.records.gaps import Gap
-from kwire_cli.records.reading import source_of
-from kwire_cli.source.logs import splitting
+from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.logs.indexes import OffsetEntry
 from kwire_cli.source.logs.splitting import split_file, splits
+from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
 
 def told(read, source, parts):
@@ -22,9 +23,18 @@ def told(read, source, parts):
     ]
 
 
-def check(data, size, index=()):
+def index_of(source):
+    """Return an entry for each batch that has one format and a valid checksum."""
+    return [
+        OffsetEntry(0, item.head.last_offset, item.position)
+        for item in read_items(source)
+        if isinstance(item, Batch) and item.crc_valid
+    ]
+
+
+def check(data, size, index=None):
     source = source_of(data)
-    parts = splits(source, size, index)
+    parts = splits(source, size, index_of(source) if index is None else index)
     at = 0
     for start, stop in parts:
         assert start == at
@@ -63,20 +73,11 @@ def test_a_small_file_is_one_part_and_an_empty_one_none():
     assert check(WHOLE, len(WHOLE)) == [(0, len(WHOLE))]
     assert check(b"", 10) == []
     with pytest.raises(kwire.InputError, match="at least one"):
-        splits(source_of(WHOLE), 0)
+        splits(source_of(WHOLE), 0, ())
 
 
-def test_a_batch_in_the_value_of_a_record_is_no_place_to_cut():
-    inside = batch(0, [record(b"k", WHOLE)])
-    outer = [batch(k, [record(b"k", inside)]) for k in range(3)]
-    for size in (1, 200, len(outer[0]) - 1):
-        parts = check(b"".join(outer), size)
-        assert [start for start, _ in parts] == [0, len(outer[0]), 2 * len(outer[0])]
-
-
-def test_the_index_says_where_batches_begin(monkeypatch):
+def test_the_index_says_where_batches_begin():
     index = [OffsetEntry(0, 3 * k + 2, STARTS[k]) for k in (2, 4, 6)]
-    monkeypatch.setattr(splitting, "_hopped", lambda *_: None)
     assert check(WHOLE, 10, index) == [*pairwise([0, STARTS[2], STARTS[4], STARTS[6], len(WHOLE)])]
 
 
@@ -90,25 +91,19 @@ def test_the_index_says_where_batches_begin(monkeypatch):
     ],
 )
 def test_a_wrong_index_is_not_believed(index):
-    assert check(WHOLE, 150, index) == check(WHOLE, 150)
-
-
-def test_a_segment_with_its_index():
-    path = next(SEGMENTS.parent.glob("logs/txn-out-1/*.log"))
-    assert path.with_suffix(".index").exists()
-    parts = split_file(path, 200)
-    assert len(parts) > 1
-    with pytest.raises(kwire.InputError):
-        split_file(path.with_name("none.log"))
-    with pytest.raises(kwire.InputError, match="at least one"):
-        split_file(path, 0)
+    assert check(WHOLE, 150, index) == [(0, len(WHOLE))]
 
 
 def test_the_parts_of_a_file_are_about_the_same(tmp_path):
     one = batch(0, [record(b"k", b"v" * 100)])
     path = tmp_path / "00000000000000000000.log"
     path.write_bytes(one * 100)
+    entries = ({"relativeOffset": 0, "position": len(one) * number} for number in range(100))
+    path.with_suffix(".index").write_bytes(b"".join(map(OFFSET_INDEX_ENTRY.build, entries)))
     for count, parts in ((90, 1), (60, 2), (30, 3), (11, 9), (1000, 1)):
         sizes = [(stop - start) // len(one) for start, stop in split_file(path, len(one) * count)]
         assert len(sizes) == parts
         assert max(sizes) - min(sizes) <= parts
+    assert split_file(path, 3 * len(one), 50 * len(one))[-1][1] == 50 * len(one)
+    with pytest.raises(kwire.InputError):
+        split_file(path.with_name("none.log"))
