@@ -104,8 +104,8 @@ def uri_of(place: Place) -> tuple[str, dict[str, str] | None]:
             "add --out-format parquet to write plain files there",
             file=str(place),
         )
-    options = place.settings
-    if options.get("AWS_ENDPOINT_URL", os.environ.get("AWS_ENDPOINT_URL", "")).startswith("http://"):
+    options: dict[str, str] = {}
+    if os.environ.get("AWS_ENDPOINT_URL", "").startswith("http://"):
         options["AWS_ALLOW_HTTP"] = "true"
     return f"{_SCHEMES[scheme.lower()]}://{rest}/{place.path}", options
 

@@ -283,7 +283,7 @@ def _stored(path: Stored) -> Tree:
 
     def folder_at(text: str) -> Folder:
         if text not in by_path:
-            by_path[text] = Folder(Stored(path.root, text, path.query))
+            by_path[text] = Folder(Stored(path.root, text))
             folder_at(text.rpartition("/")[0]).folders.append(by_path[text])
         return by_path[text]
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import parse_qsl
 
 from kwire_cli.errors import URL_PASSWORD, InputError
 
@@ -41,8 +39,6 @@ FIRST = 1 << 17
 """Bytes of the first request for a file that is read in order. Each request doubles the size."""
 MOST = 8 << 20
 """Maximum bytes of such a request."""
-_PARTS = re.compile(r"(?P<root>[^:]+://[^/?]*)/?(?P<path>.*?)/*(?P<query>\?[A-Za-z_][\w.-]*=.*)?", re.DOTALL)
-"""The parts of a URL. A question mark that does not begin a query is a character of a glob."""
 _TIMES = ("mtime", "LastModified", "last_modified")
 """Names of the time of the last change in the file systems of fsspec."""
 
@@ -68,7 +64,7 @@ def refusal(what: str, error: Exception, path: str) -> InputError:
 
 
 @cache
-def _filesystem(root: str, query: str, _process: int) -> Any:
+def _filesystem(root: str, _process: int) -> Any:
     """Return the fsspec file system of a URL without its path, one for each process, as it does not survive a fork.
 
     Raises:
@@ -83,41 +79,20 @@ def _filesystem(root: str, query: str, _process: int) -> Any:
     scheme = root.partition(":")[0].lower()
     if scheme not in fsspec.available_protocols():
         raise InputError(f"fsspec does not know {scheme}://, as it does s3://, gs://, abfs://, hdfs://", file=root)
-    options = _s3_options(root, query) if _scheme(root) == "s3" else {}
+    options: dict[str, Any] = {}
     if _scheme(root) in OBJECTS:
         options["use_listings_cache"] = False  # other processes write there
-    url = f"{scheme}:{root.partition(':')[2]}{'' if _scheme(root) == 's3' else query}"
+    if _scheme(root) == "s3" and "AWS_REGION" in os.environ:
+        options["client_kwargs"] = {"region_name": os.environ["AWS_REGION"]}  # botocore reads another variable
     with reading(root):
         try:
-            files, _ = fsspec.url_to_fs(url, **options)
+            files, _ = fsspec.url_to_fs(f"{scheme}:{root.partition(':')[2]}", **options)
         except ImportError as error:
             text = f"{scheme}:// needs one more library: {error}"
             if scheme in {"s3", "s3a"}:
                 text += ": pip install 'kwire[stores]'"
             raise InputError(text, file=root) from None
     return files
-
-
-def _s3_options(root: str, query: str) -> dict[str, Any]:
-    """Return the options of s3fs for the server in the query of a URL and in the environment.
-
-    Raises:
-        InputError: The query has an unknown name.
-
-    """
-    given = dict(parse_qsl(query[1:]))
-    endpoint = given.pop("endpoint_override", "")
-    scheme = given.pop("scheme", "https")
-    region = given.pop("region", os.environ.get("AWS_REGION"))
-    if given:
-        text = f"an s3:// URL takes endpoint_override, scheme and region behind its question mark, not {min(given)}"
-        raise InputError(text, file=root)
-    options: dict[str, Any] = {}
-    if endpoint:
-        options["endpoint_url"] = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
-    if region:
-        options["client_kwargs"] = {"region_name": region}
-    return options
 
 
 def _scheme(url: str) -> str:
@@ -135,16 +110,14 @@ class Status(NamedTuple):
 class Stored(os.PathLike[str]):
     """A file or folder on a store, with the methods of pathlib.Path that reading needs. Its string is its URL.
 
-    `root` is the URL before the path, and `query` the URL after it. Methods that send a request raise InputError if
-    the store does not answer.
+    `root` is the URL before the path. Methods that send a request raise InputError if the store does not answer.
     """
 
-    __slots__ = ("_seen", "path", "query", "root")
+    __slots__ = ("_seen", "path", "root")
 
-    def __init__(self, root: str, path: str, query: str = "", seen: dict[str, Any] | None = None) -> None:
+    def __init__(self, root: str, path: str, seen: dict[str, Any] | None = None) -> None:
         self.root = root
         self.path = path
-        self.query = query
         self._seen = seen
 
     @classmethod
@@ -155,12 +128,12 @@ class Stored(os.PathLike[str]):
                 "a URL must not contain a password; set it in the environment, or as the store's tools take it",
                 file=url,
             )
-        match = _PARTS.fullmatch(url)
-        assert match is not None  # noqa: S101 - for the type checker: all URLs do
-        return cls(match["root"], match["path"], match["query"] or "")
+        scheme, _, rest = url.partition("://")
+        host, _, path = rest.partition("/")
+        return cls(f"{scheme}://{host}", path.strip("/"))
 
     def __str__(self) -> str:
-        return f"{self.root}{'/' if self.path else ''}{self.path}{self.query}"
+        return f"{self.root}{'/' if self.path else ''}{self.path}"
 
     __fspath__ = __str__
 
@@ -180,14 +153,6 @@ class Stored(os.PathLike[str]):
         return self._under(name, None)
 
     @property
-    def settings(self) -> dict[str, str]:
-        """Return the S3 settings in the query of the URL, under the names of AWS's environment variables."""
-        options = _s3_options(self.root, self.query) if _scheme(self.root) == "s3" and self.query else {}
-        named = {"AWS_ENDPOINT_URL": options.get("endpoint_url")}
-        named["AWS_REGION"] = options.get("client_kwargs", {}).get("region_name")
-        return {name: value for name, value in named.items() if value}
-
-    @property
     def name(self) -> str:
         """Return the last part of the path."""
         return self.path.rpartition("/")[2]
@@ -200,7 +165,7 @@ class Stored(os.PathLike[str]):
     @property
     def parent(self) -> Stored:
         """Return the folder that contains it."""
-        return Stored(self.root, self.path.rpartition("/")[0], self.query)
+        return Stored(self.root, self.path.rpartition("/")[0])
 
     def with_suffix(self, suffix: str) -> Stored:
         """Return the file in the same folder with this suffix in place of the present one."""
@@ -262,7 +227,7 @@ class Stored(os.PathLike[str]):
 
     def glob(self) -> list[str]:
         """Return the paths that the path matches as a glob of fsspec, sorted. `*` does not match hidden names."""
-        root = Stored(self.root, "", self.query)
+        root = Stored(self.root, "")
         with reading(str(self)):
             files, name = self.place()
             infos = files.glob(name, detail=True).values()
@@ -287,9 +252,8 @@ class Stored(os.PathLike[str]):
 
     def place(self) -> tuple[Any, str]:
         """Return the file system of fsspec, and its name for this file or folder."""
-        files = _filesystem(self.root, self.query, os.getpid())
-        url = str(Stored(self.root, self.path)) if _scheme(self.root) == "s3" else str(self)
-        return files, str(files._strip_protocol(url))  # noqa: SLF001 - fsspec's own name for it
+        files = _filesystem(self.root, os.getpid())
+        return files, str(files._strip_protocol(str(self)))  # noqa: SLF001 - fsspec's own name for it
 
     def _refuse_folder(self) -> None:
         if self.is_dir():
@@ -318,7 +282,7 @@ class Stored(os.PathLike[str]):
         yield from (self._under(path, info) for path, info in entries.items())
 
     def _under(self, path: str, seen: dict[str, Any] | None) -> Stored:
-        return Stored(self.root, f"{self.path}{'/' if self.path else ''}{path}", self.query, seen)
+        return Stored(self.root, f"{self.path}{'/' if self.path else ''}{path}", seen)
 
 
 def _hidden(path: str) -> int:

@@ -1,39 +1,40 @@
 """Passwords and queries of URLs give access to a store: no row, note or error shows them."""
 
+import fsspec
 import pytest
 from kit.captures import SAMPLES
 from kit.commands import kwire
-from kit.lakes import serving
 
 from kwire_cli.errors import InputError, without_credentials
 from kwire_cli.stores.paths import location
 
-SECRET = "endpoint_override"
+SECRET = "token=hidden"
 COMMANDS = [
     ("decode", "captures/midstream.pcap", "captures/ipv6.pcap"),
     ("stats", "--format", "html", "captures/midstream.pcap"),
     ("decode", "nothing.pcap"),
     ("decode", "cut.pcap"),
-    ("dump", "--verify", "segments/bitflip-0"),
-    ("overhead", "segments/orders-zstd-0", "captures/midstream.pcap"),
+    ("dump", "--verify", "segments/bitflip-0/00000000000000000000.log"),
+    ("overhead", "segments/orders-zstd-0/00000000000000000000.log", "captures/midstream.pcap"),
 ]
 """A table of several files, a page, an error, a note, a report of logs, an answer."""
 
 
 @pytest.fixture(scope="module")
 def stored():
-    """The samples on a server that speaks S3."""
-    with serving() as store:
-        for name in {each.partition("/")[0] for command in COMMANDS for each in command if "/" in each}:
-            store.copy(SAMPLES / name, f"shown/{name}")
-        store.put("shown/cut.pcap", (SAMPLES / "captures" / "ipv6.pcap").read_bytes()[:-7])
-        yield store
+    """The samples on a store, whose URLs end with a secret."""
+    store = fsspec.filesystem("memory")
+    for name in {each for command in COMMANDS for each in command if "/" in each}:
+        store.pipe(f"/shown/{name}?{SECRET}", (SAMPLES / name).read_bytes())
+    store.pipe(f"/shown/cut.pcap?{SECRET}", (SAMPLES / "captures" / "ipv6.pcap").read_bytes()[:-7])
+    yield
+    store.rm("/shown", recursive=True)
 
 
-@pytest.mark.slow  # a server; what texts and errors show has quick tests
+@pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_no_command_shows_the_query_of_a_url(stored, command):
-    words = [stored.url(f"shown/{each}") if "/" in each or each.endswith(".pcap") else each for each in command]
+def test_no_command_shows_the_query_of_a_url(command):
+    words = [f"memory://shown/{each}?{SECRET}" if "/" in each or "pcap" in each else each for each in command]
     done = kwire(*words)
     assert done.out or done.err
     assert SECRET not in done.out + done.err

@@ -80,20 +80,18 @@ ACCESS = {
 
 
 class ObjectStore:
-    """`query` leads a URL to the server; `put` copies files to its bucket."""
-
-    bucket = "kwire"
+    """`put` copies files to the bucket of a server. Each server has a bucket of its own, as clients are cached."""
 
     def __init__(self, port):
         from s3fs import S3FileSystem
 
-        self.endpoint = f"127.0.0.1:{port}"
-        self.query = f"?endpoint_override={self.endpoint}&scheme=http&region=us-east-1"
-        self.files = S3FileSystem(endpoint_url=f"http://{self.endpoint}", use_listings_cache=False)
+        S3FileSystem.clear_instance_cache()  # clients of another server
+        self.bucket = f"kwire-{port}"
+        self.files = S3FileSystem(endpoint_url=f"http://127.0.0.1:{port}", use_listings_cache=False)
         self.files.mkdir(self.bucket)
 
     def url(self, key=""):
-        return f"s3://{self.bucket}/{key}{self.query}"
+        return f"s3://{self.bucket}/{key}"
 
     def put(self, key, data):
         self.files.pipe_file(f"{self.bucket}/{key}", data)
@@ -112,9 +110,9 @@ def serving():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    given = dict.fromkeys(ACCESS)
-    given.update({name: os.environ.get(name) for name in given})
-    os.environ.update(ACCESS)
+    access = ACCESS | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
+    given = {name: os.environ.get(name) for name in access}
+    os.environ.update(access)
     program = f"from moto.server import main; main(['-H', '127.0.0.1', '-p', '{port}'])"
     server = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

@@ -11,7 +11,7 @@ import kwire_cli as kwire
 from kwire_cli.source.files import named
 from kwire_cli.stores.opening import FileBytes, tree
 from kwire_cli.stores.paths import in_order, path_of, sizes
-from kwire_cli.stores.stored import Stored, _s3_options
+from kwire_cli.stores.stored import Stored
 
 TREE = (
     "logs/t-0/00000000000000000000.log",
@@ -61,10 +61,8 @@ def trees(request, tmp_path):
 
 
 def below(paths, root):
-    """The paths below a root, without the query of a URL."""
-    query = getattr(root, "query", "")
-    start = str(root).removesuffix(query)
-    return [f"{path}".removesuffix(query).removeprefix(start).strip("/") for path in paths]
+    """The paths below a root."""
+    return [f"{path}".removeprefix(str(root)).strip("/") for path in paths]
 
 
 def test_folders_and_files(trees):
@@ -107,24 +105,17 @@ def test_globs_match_what_they_match_here(trees, pattern):
 @pytest.mark.parametrize(
     ("url", "parts"),
     [
-        ("s3://bucket", ("s3://bucket", "", "")),
-        ("s3://bucket/logs/", ("s3://bucket", "logs", "")),
-        ("s3://bucket/a-?/b.log", ("s3://bucket", "a-?/b.log", "")),
-        (
-            "s3://bucket/a-?/b.log?region=eu-west-1&scheme=http",
-            ("s3://bucket", "a-?/b.log", "?region=eu-west-1&scheme=http"),
-        ),
-        (
-            "s3://bucket?endpoint_override=http://127.0.0.1:1/",
-            ("s3://bucket", "", "?endpoint_override=http://127.0.0.1:1/"),
-        ),
-        ("hdfs://node:8020/logs/x y.log", ("hdfs://node:8020", "logs/x y.log", "")),
-        ("hdfs:///logs", ("hdfs://", "logs", "")),
+        ("s3://bucket", ("s3://bucket", "")),
+        ("s3://bucket/logs/", ("s3://bucket", "logs")),
+        ("s3://bucket/a-?/b.log", ("s3://bucket", "a-?/b.log")),
+        ("https://server/b.log?Signature=x", ("https://server", "b.log?Signature=x")),
+        ("hdfs://node:8020/logs/x y.log", ("hdfs://node:8020", "logs/x y.log")),
+        ("hdfs:///logs", ("hdfs://", "logs")),
     ],
 )
 def test_parts_of_urls(url, parts):
     found = Stored.of(url)
-    assert (found.root, found.path, found.query) == parts
+    assert (found.root, found.path) == parts
     assert Stored.of(str(found)) == found
 
 
@@ -161,32 +152,6 @@ def test_missing_libraries_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(kwire.InputError, match=r"fsspec is needed to read from stores.*pip install 'kwire\[stores\]'"):
         named("memory://a-store-of-its-own/else")
-
-
-@pytest.mark.parametrize(
-    ("query", "options"),
-    [
-        ("", {}),
-        (
-            "?endpoint_override=127.0.0.1:9000&scheme=http&region=eu-west-1",
-            {"endpoint_url": "http://127.0.0.1:9000", "client_kwargs": {"region_name": "eu-west-1"}},
-        ),
-        ("?endpoint_override=http://127.0.0.1:9000", {"endpoint_url": "http://127.0.0.1:9000"}),
-        ("?endpoint_override=store.example", {"endpoint_url": "https://store.example"}),
-    ],
-)
-def test_the_query_of_a_url_names_the_server(monkeypatch, query, options):
-    monkeypatch.delenv("AWS_REGION", raising=False)
-    assert _s3_options("s3://bucket", query) == options
-    monkeypatch.setenv("AWS_REGION", "eu-north-1")
-    region = {"client_kwargs": {"region_name": "eu-north-1"}} | options
-    assert _s3_options("s3://bucket", query) == region
-
-
-def test_other_names_in_the_query_are_refused():
-    with pytest.raises(kwire.InputError, match=r"takes endpoint_override, scheme and region .* not token") as caught:
-        named("s3://bucket/x?token=hidden")
-    assert "hidden" not in str(caught.value)
 
 
 def test_a_folder_is_not_read_as_a_file(trees):
