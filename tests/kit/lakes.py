@@ -1,14 +1,17 @@
 """What is in a lake, a server that speaks S3, and captures that were rotated."""
 
+import atexit
 import os
 import socket
 import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from kit import traffic as make
 from kit.captures import packet_of
 from kit.commands import ROOT
@@ -70,24 +73,33 @@ def content(lake, without=""):
 
 # A server on this machine that speaks S3, and files on it.
 
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+PORT = free_port()
 ACCESS = {
     "AWS_ACCESS_KEY_ID": "someone",
     "AWS_SECRET_ACCESS_KEY": "secret",
     "AWS_REGION": "us-east-1",
     "AWS_EC2_METADATA_DISABLED": "true",
+    "AWS_ENDPOINT_URL": f"http://127.0.0.1:{PORT}",
 }
 """What workers have to find in their environment; the server lets anybody in."""
 
 
 class ObjectStore:
-    """`put` copies files to the bucket of a server. Each server has a bucket of its own, as clients are cached."""
+    """`put` copies files to the bucket of the server."""
 
-    def __init__(self, port):
+    bucket = "kwire"
+
+    def __init__(self):
         from s3fs import S3FileSystem
 
-        S3FileSystem.clear_instance_cache()  # clients of another server
-        self.bucket = f"kwire-{port}"
-        self.files = S3FileSystem(endpoint_url=f"http://127.0.0.1:{port}", use_listings_cache=False)
+        self.files = S3FileSystem(endpoint_url=ACCESS["AWS_ENDPOINT_URL"], use_listings_cache=False)
         self.files.mkdir(self.bucket)
 
     def url(self, key=""):
@@ -105,34 +117,28 @@ class ObjectStore:
         return self.url(key)
 
 
+@cache
+def running_store():
+    """Start the server of this process, which ends with it."""
+    program = f"from moto.server import main; main(['-H', '127.0.0.1', '-p', '{PORT}'])"
+    server = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    atexit.register(server.kill)
+    until = time.monotonic() + 60
+    while True:
+        with socket.socket() as probe:
+            if not probe.connect_ex(("127.0.0.1", PORT)):
+                return ObjectStore()
+        assert server.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
 @contextmanager
 def serving():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    access = ACCESS | {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}"}
-    given = {name: os.environ.get(name) for name in access}
-    os.environ.update(access)
-    program = f"from moto.server import main; main(['-H', '127.0.0.1', '-p', '{port}'])"
-    server = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        until = time.monotonic() + 60
-        while True:
-            with socket.socket() as probe:
-                if not probe.connect_ex(("127.0.0.1", port)):
-                    break
-            assert server.poll() is None
-            assert time.monotonic() < until
-            time.sleep(0.1)
-        yield ObjectStore(port)
-    finally:
-        server.kill()
-        server.wait(30)
-        for name, value in given.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in ACCESS.items():
+            patch.setenv(name, value)
+        yield running_store()
 
 
 # A capture in files that were rotated in the middle of frames, and the rows that one machine makes of it.

@@ -138,10 +138,8 @@ FORMS = {
     "hexdump": [hexdump_c, table, netty, words(lambda at: f"{at:07x}", 2, lambda unit: f"{unit:04x}")],
     "od": [
         od_x1z,
-        words(lambda at: f"{at:07o}", 2, lambda unit: f"{unit:06o}"),
+        words(lambda at: f"{at:07o}", 2, lambda unit: f"{unit:04x}"),
         words(lambda at: f"{at:07o}", 1, lambda unit: f"{unit:02x}"),
-        words(lambda at: f"{at:07o}", 4, lambda unit: f"{unit:011o}"),
-        words(lambda at: f"{at:07d}", 4, lambda unit: f"{unit:08x}"),
     ],
     "wireshark": [wireshark, follow],
     "tcpdump": [tcpdump_ascii],
@@ -150,10 +148,8 @@ FORMS = {
         lambda data: "unsigned char x[] = {" + ", ".join(str(byte) for byte in data) + "};",
         java,
         repr,
-        lambda data: f"bytes.fromhex('{data.hex()}')",
         lambda data: f"bytes({list(data)})",
         lambda data: f"<Buffer {data.hex(' ')}>",
-        lambda data: f"Buffer.from('{base64.b64encode(data).decode()}', 'base64')",
         lambda data: str(list(data)),
         lambda data: json.dumps({"type": "Buffer", "data": list(data)}),
         lambda data: json.dumps({str(index): byte for index, byte in enumerate(data)}),
@@ -186,8 +182,6 @@ payloads = st.one_of(st.binary(min_size=1, max_size=90), hostile.filter(bool))
 @example(data=b"00000000: 0000 0000  |00000000|")
 @example(data=bytes(80) + b"\1")
 def test_auto_gives_the_bytes_back(form, index, data):
-    if (form, index) == ("od", 4):
-        data += bytes(16)  # one row of zeros has offsets that are as well octal
     write = FORMS[form][index]
     text = write(data)
     wanted = data + b"\0" if write in (json_string, strace) else data

@@ -12,26 +12,26 @@ from kwire_cli.source.text.reading import read_input
 SAMPLES = Path(__file__).parents[2] / "samples" / "text"
 FRAME, SQUEEZED, GUTTER = ((SAMPLES / f"{name}.bin").read_bytes() for name in ("frame", "squeezed", "gutter"))
 PACKETS = ("tcpdump-x", "tcpdump-ascii", "tcpdump-xx", "tcpdump-x-ipv6", "tshark-x")
-REFUSED = {"xxd-b": (1, 11, "bits"), "xxd-e": (1, 11, "little-endian"), "od-c": (1, 10, "not read")}
+REFUSED = {
+    "xxd-b": (1, 11, "bits"),
+    "xxd-e": (1, 11, "little-endian"),
+    "od-c": (1, 10, "od -t x1"),
+    "od": (1, 9, "od -t x1"),
+}
 FORMS = {
     "base64": "base64",
     "hexdump-C": "hexdump",
     "hexdump-C-gutter": "hexdump",
     "hexdump-C-squeezed": "hexdump",
     "hexdump": "hexdump",
-    "hexdump-b": "hexdump",
     "hexdump-squeezed": "hexdump",
     "hexdump-x": "hexdump",
     "node-buffer": "literal",
     "node-json": "literal",
     "node-uint8array": "literal",
-    "od": "od",
-    "od-A-d-t-x4": "od",
     "od-A-n-t-x1": "hex",
     "od-A-x-t-x1z": "od",
     "od-A-x-t-x1z-gutter": "od",
-    "od-b": "od",
-    "od-squeezed": "od",
     "od-t-x1": "od",
     "od-x": "od",
     "python-bytes": "literal",

@@ -1,15 +1,14 @@
 r"""Bytes as source code writes them: lists of numbers, strings with escapes, and what tools print as such.
 
 One grammar reads all languages, because bytes are pasted without the line that names the language. A pattern cuts the
-text into parts. Lists, strings, calls that decode a string and printed Buffers are bytes. The parts between them have
-to look like source code, so text is never taken for bytes.
+text into parts. Lists, strings and printed Buffers are bytes. The parts between them have to look like source code, so
+text is never taken for bytes.
 """
 
 from __future__ import annotations
 
 import re
 
-from kwire_cli.source.text.digits import read_base64, read_hex
 from kwire_cli.source.text.model import Chunk, MismatchError, Reading, comment_text, first_visible
 
 _SPACE = r"(?:[ \t\n\f\v]|\\\n|//[^\n]*+|\#[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
@@ -23,12 +22,8 @@ _QUOTED = (
 _STRING = rf"(?:\b[bBrR]{{1,2}})?+{_QUOTED}|\\x[0-9a-fA-F]{{2}}[^\n]*+"
 _NUMBER = r"(?:\([a-z]++\)[ ]*+)?+(?:-?[0-9][0-9A-Za-z_]*+|'(?:[^'\\\n]|\\[^\n])++')"
 _NUMBERS = rf"{_SPACE}*+{_NUMBER}(?:(?:{_SPACE}|,)++{_NUMBER})*+(?:{_SPACE}|,)*+"
-_DECODERS = dict.fromkeys(("fromhex", "unhexlify", "parseHex", "FromHexString", "hex"), read_hex)
-_DECODERS |= dict.fromkeys(("b64decode", "FromBase64String", "base64", "base64url"), read_base64)
 _PART = re.compile(
     rf"""(?P<space>{_SPACE}++)
-  | (?P<call>(?:[A-Za-z_$][A-Za-z0-9_$.]*\.)?(?:fromhex|unhexlify|parseHex|FromHexString|b64decode|FromBase64String
-      |(?<=Buffer\.)from)\({_SPACE}*+{_QUOTED}(?:(?:{_SPACE}|,)++{_QUOTED})*+(?:{_SPACE}|,)*+\))
   | (?P<strings>(?:{_STRING})(?:(?:{_SPACE}|\+)*+(?:{_STRING}))*+)
   | (?P<buffer><(?:Slow)?Buffer(?:[ ][0-9a-fA-F]{{2}})*+(?:[ ]\.\.\.[ ][0-9]++[ ]more[ ]bytes?)?+>)
   | (?P<numbered>\{{(?:\s*+["'][0-9]++["']\s*+:\s*+-?[0-9]++\s*+,?+)++\s*+\}})
@@ -48,7 +43,7 @@ _MARKS = frozenset("[](){}<>=;,.:|&!*+-@?/")
 _TYPES = ("byte", "bytes", "bytearray", "char", "Uint8Array")
 """Words before a bracket or an equals sign that name a type, not the variable."""
 _EXPECTED = "expected a list, a string or a Buffer that holds bytes"
-_HEX = re.compile(r"(?:[0-9a-fA-F]{2}){8,}+")
+_HEX = re.compile(r"\s*(?:[0-9a-fA-F]{2}\s*){8,}+")
 _ESCAPED = re.compile(r"\\[^\s]")
 _SUFFIX = re.compile(r"_?[ui]8$|[uUlL]{1,3}$")
 
@@ -133,7 +128,7 @@ def _is_code(kind: str, here: str, before: str, brackets: list[str]) -> bool:
     if kind == "number":
         return before in ("[", "(", "=", "@") or (before == "," and brackets[-1:] == ["("])
     if kind == "strings":
-        return here[1:-1] == "Buffer"
+        return here[1:-1] in ("Buffer", "hex")
     if kind == "mark" and here in "([{":
         brackets.append(here)
     elif kind == "mark" and here in ")]}" and brackets:
@@ -240,7 +235,7 @@ def _encoded(text: str, start: int, encoding: str) -> bytes:
         raise MismatchError(start + error.start, f"this character is no {encoding}") from None
 
 
-# Lists, Buffers, and calls that decode a string
+# Lists and Buffers
 
 
 def _numbers(text: str, start: int) -> bytes:
@@ -286,24 +281,4 @@ def _numbered(text: str, start: int) -> bytes:
     return _numbers(" ".join(value for _, value in pairs), start)
 
 
-def _call(text: str, start: int) -> bytes:
-    """Return the bytes of the strings in a call such as bytes.fromhex("00"), Buffer.from("AA==", "base64")."""
-    opening = text.index("(")
-    strings = [*re.finditer(_QUOTED, text[opening:])]
-    decoder = text[:opening].rpartition(".")[2]
-    if decoder == "from":
-        decoder = strings.pop()[0][1:-1].lower() if len(strings) > 1 else ""
-    if decoder not in _DECODERS:
-        raise MismatchError(start + opening, "expected the encoding hex, base64 or base64url")
-    out = bytearray()
-    for string in strings:
-        quotes = 3 if len(string[0]) >= 6 and string[0][:3] in ('"""', "'''") else 1
-        body = string[0][quotes:-quotes]
-        try:
-            out += b"".join(chunk.data for chunk in _DECODERS[decoder](body).chunks) if body.strip() else b""
-        except MismatchError as error:
-            raise MismatchError(start + opening + string.start() + quotes + error.offset, error.reason) from None
-    return bytes(out)
-
-
-_DATA = {"call": _call, "buffer": _buffer, "numbered": _numbered, "list": _numbers}
+_DATA = {"buffer": _buffer, "numbered": _numbered, "list": _numbers}

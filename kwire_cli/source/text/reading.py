@@ -203,7 +203,7 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> I
         text = as_text(data) or _decoded(data, form, file)
     text = without_fence(text.replace("\r\n", "\n").replace("\r", "\n").translate(_SPACES))
     try:
-        return _guess(text) if form == "auto" else _read(text, form, "as asked")
+        return _guess(text) if form == "auto" else _read(text, form)
     except MismatchError as error:
         if error.offset == WHOLE_TEXT:
             raise InputError(error.reason, file=file) from None
@@ -232,14 +232,14 @@ def _position(text: str, offset: int | None) -> tuple[int, int]:
     return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
-def _read(text: str, form: str, why: str) -> Input:
+def _read(text: str, form: str) -> Input:
     """Return the text read in one form. Raise MismatchError if it is in another form, or contains no bytes."""
     reading: Reading = reader(form)(text)
     size = sum(len(chunk.data) for chunk in reading.chunks)
     if not size:
         raise MismatchError(0, f"no bytes in this {form} input")
     chunks = f" in {len(reading.chunks)} chunks" if len(reading.chunks) > 1 else ""
-    return Input(form, reading.chunks, f"{form}: {size} bytes{chunks}; {reading.detail}; {why}", reading.notes)
+    return Input(form, reading.chunks, f"{form}: {size} bytes{chunks}; {reading.detail}", reading.notes)
 
 
 _HEX = re.compile("[0-9a-fA-F]+")
@@ -272,7 +272,7 @@ def _guess(text: str) -> Input:
                 _refuse_words(text)
             if form == "literal":
                 _refuse_digits(text)
-            guess = _read(text, form, _why(form))
+            guess = _read(text, form)
         except MismatchError as error:
             failures.append((form, error))
         else:
@@ -280,7 +280,7 @@ def _guess(text: str) -> Input:
                 _refuse_other_radix(text, guess)
             if form == "literal" and guess.notes and "<Buffer" in text:
                 with suppress(MismatchError):
-                    return _read(text, "log", _why("log"))
+                    return _read(text, "log")
             return guess
     form, best = max(failures, key=lambda failure: failure[1].offset)
     if best.sure:
@@ -305,17 +305,6 @@ def _is_mostly_hex(text: str) -> bool:
     return 10 * sum(character in "0123456789abcdefABCDEF" for character in visible) > 7 * len(visible)
 
 
-def _why(form: str) -> str:
-    """Return why `auto` chose a form after the forms before it did not fit."""
-    if form == "hex":
-        return "every character fits, and hex goes before base64"
-    if form == "base64":
-        return "every character fits, and it is not hex"
-    if form == "log":
-        return "no form fits all of it"
-    return "every line fits" if form in ROW_FORMS else "every token fits"
-
-
 def _refuse_other_radix(text: str, guess: Input) -> None:
     """Raise MismatchError if hexdump and od (with octal offsets) both fit, but repeat a different number of
     rows at `*`.
@@ -324,7 +313,7 @@ def _refuse_other_radix(text: str, guess: Input) -> None:
     if star < 0:
         return
     try:
-        other = _read(text, "od", "")
+        other = _read(text, "od")
     except MismatchError:
         return
     if [chunk.data for chunk in other.chunks] != [chunk.data for chunk in guess.chunks]:

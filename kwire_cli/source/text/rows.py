@@ -43,26 +43,9 @@ class Row(NamedTuple):
         return not self.text.strip()
 
 
-# Units of hexdump and od: bytes or little-endian words, written as hex or octal digits of a fixed width.
-
-
-class Unit(NamedTuple):
-    """One column of a dump: `width` digits of base `radix` hold `size` bytes, least significant first."""
-
-    width: int
-    radix: int
-    size: int
-
-    def __str__(self) -> str:
-        """Return the unit in words, for errors."""
-        base = "hex" if self.radix == 16 else "octal"
-        return f"{self.width} {base} digits, the {self.size * 8} bits of a byte or little-endian word"
-
-
-# Each width belongs to one unit.
-UNITS = {2 * size: Unit(2 * size, 16, size) for size in (1, 2, 4, 8)}
-UNITS |= {width: Unit(width, 8, size) for width, size in ((3, 1), (6, 2), (11, 4), (22, 8))}
-_BYTES = UNITS[2]
+BYTE = 2
+WORD = 4
+"""Digits of a byte, and of a little-endian word of two bytes."""
 
 
 class Style(NamedTuple):
@@ -71,8 +54,8 @@ class Style(NamedTuple):
     - `pattern`: the part of a row before the digits; group 1 is the offset.
     - `what`: the offset in an error.
     - `radices`: the bases that an offset may have, the likeliest first.
-    - `colon`: a colon proves the offset. Without `unit` the digits are then bytes in groups of any width.
-    - `unit`: the unit of the digits. Without `colon` the default is the unit of the first row.
+    - `colon`: a colon proves the offset. Without `width` the digits are then bytes in groups of any width.
+    - `width`: BYTE or WORD. Without `colon` the default is the width of the first group.
     - `most`: the bytes of the longest row of bytes; 0 if any number is possible.
     - `foreign`: lines between dumps, which label the next one.
     """
@@ -81,7 +64,7 @@ class Style(NamedTuple):
     what: str
     radices: tuple[int, ...] = (16,)
     colon: bool = False
-    unit: Unit | None = None
+    width: int = 0
     most: int = 0
     foreign: re.Pattern[str] | None = None
 
@@ -102,7 +85,7 @@ _TCPDUMP = Style(
 _WIRESHARK = Style(
     re.compile(r"[ \t]*([0-9a-fA-F]{4,16})(?=  |\t|[ ]*$)"),
     "an offset of at least four digits and two spaces",
-    unit=_BYTES,
+    width=BYTE,
     most=16,
     foreign=re.compile(r"=+$|(?:Follow|Filter): |Node [01]: |[A-Z][A-Za-z ]{0,60}\([0-9]{1,9} bytes\):"),
 )
@@ -206,9 +189,8 @@ def digits_of(row: Row, style: Style) -> Digits:
     """
     text = row.text
     at = len(text) - len(text.lstrip())
-    unit = style.unit
-    words = unit if unit != _BYTES else None
-    width = unit.width if unit else 0
+    words = style.width == WORD
+    width = style.width
     out = bytearray()
     ends: list[tuple[int, int]] = []
     wrong = "expected hex digits; two spaces begin the ASCII column"
@@ -217,15 +199,15 @@ def digits_of(row: Row, style: Style) -> Digits:
         last = behind in ("", "|", ">")
         wide = len(gap) > 1 or gap == "\t"
         width = width or len(group)
-        short = unit is None and (last or wide) and len(group) < width
+        short = not style.width and (last or wide) and len(group) < width
         if not gap and not last:
             at = match.end(1)
             break
-        if (len(group) != width and not short) or (len(group) % 2 and not words):
+        if (len(group) != width and not short) or len(group) % 2:
             at += min(len(group), width)
-            wrong = f"expected {unit or f'a group of {width} hex digits, as the first one'}"
+            wrong = f"expected a group of {width} hex digits, as the first one"
             break
-        out += _word(group, words, row.body + at) if words else bytes.fromhex(group)
+        out += bytes.fromhex(group)[::-1] if words else bytes.fromhex(group)
         at = match.start(3)
         if last or (wide and not words):
             ends.append((len(out), at))
@@ -236,14 +218,6 @@ def digits_of(row: Row, style: Style) -> Digits:
     if style.most and not words and ends[0][0] > style.most:
         raise MismatchError(row.body, f"expected at most {style.most} bytes in a row")
     return Digits(bytes(out), tuple(_likeliest(ends, out, text, style)) if len(ends) > 1 else tuple(ends))
-
-
-def _word(group: str, unit: Unit, at: int) -> bytes:
-    good = len(group) if unit.radix == 16 else len(group) - len(group.lstrip("01234567"))
-    value = int(group, unit.radix) if good == len(group) else 0
-    if good < len(group) or value >> (8 * unit.size):
-        raise MismatchError(at + good % len(group), f"expected {unit}")
-    return value.to_bytes(unit.size, "little")
 
 
 def _likeliest(ends: list[tuple[int, int]], data: bytearray, text: str, style: Style) -> list[tuple[int, int]]:
@@ -283,7 +257,7 @@ def _read(style: Style, text: str) -> Reading:
     elif len(rows) == 1 and rows[0].digits.strip("0"):
         raise MismatchError(rows[0].start, "a row on its own that does not begin at offset 0")
     else:
-        style = style._replace(unit=style.unit or _unit_of(rows[0]))
+        style = style._replace(width=style.width or _width_of(rows[0]))
     try:
         parts = [Digits(b"", ((0, -1),)) if row.empty else digits_of(row, style) for row in rows]
     except MismatchError as error:
@@ -292,7 +266,7 @@ def _read(style: Style, text: str) -> Reading:
     # od writes six digits for -A x only.
     for radix in sorted(style.radices, reverse=True) if len(rows[0].digits) == 6 else style.radices:
         try:
-            chunks = _join(rows, parts, radix, style.unit.size if style.unit else 1)
+            chunks = _join(rows, parts, radix, 2 if style.width == WORD else 1)
             return Reading(chunks, f"rows of {_BASES[radix]} offsets")
         except MismatchError as error:
             errors.append(error)
@@ -349,18 +323,15 @@ def _offset(row: Row, radix: int) -> int:
         raise MismatchError(row.start, f"offset {row.digits} is not a number of base {radix}") from None
 
 
-def _unit_of(row: Row) -> Unit:
-    """Return the unit of the first row of a dump."""
+def _width_of(row: Row) -> int:
+    """Return the number of digits in the groups of a dump, from its first row."""
     digits = row.text.split(None, 1)[0] if not row.empty else ""
     at = row.body + len(row.text) - len(row.text.lstrip())
-    wrong = len(digits) - len(digits.lstrip("0123456789abcdefABCDEF"))
-    if wrong < len(digits):
-        raise MismatchError(
-            at + wrong, "expected hex or octal digits after the offset (characters, as of -c, are not read)"
-        )
-    if len(digits) not in UNITS or len(digits) == len(row.digits):
-        raise MismatchError(at, "expected bytes or words in hex or octal after the offset")
-    return UNITS[len(digits)]
+    if len(digits) not in (BYTE, WORD) or digits.strip("0123456789abcdefABCDEF"):
+        octal = len(digits) in (3, 6) and not digits.strip("01234567")
+        reason = "expected bytes or words in hex after the offset, as od -t x1 writes them (octal is not read)"
+        raise MismatchError(at, reason, sure=octal)
+    return len(digits)
 
 
 def _refuse_bits(row: Row) -> None:
