@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
@@ -45,14 +45,11 @@ from kwire_cli.source.opening import open_inputs, refuse_paths
 from kwire_cli.stores.paths import exists, location, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from kwire_cli.analysis.state.model import State
-    from kwire_cli.analysis.state.topics import Log
     from kwire_cli.analysis.verify import Part, Verified
     from kwire_cli.source.reading import Reading
 
-T = TypeVar("T")
 _SELECTING_OPTIONS = ("offsets", "filter")
 """Options that select batches. Reports need all batches and do not support them."""
 PAGE = "html"
@@ -112,7 +109,7 @@ class Options(Checks, RecordSets, HeaderKeys, Tables, OnSpark, Secrets, Payloads
         section="Output",
         rare=True,
         metavar="N..M",
-        help="Show changes of the state between two offsets or times (with --state).",
+        help="Show changes of the state between two offsets (with --state).",
     )
     offsets: str | None = option(
         "--offsets",
@@ -145,9 +142,7 @@ def command(environment: Environment, options: Options) -> int:
     hex or in any form that kwire decode reads. Indexes, producer snapshots and checkpoints are shown too.
     Records of Kafka's internal topics are decoded.
     """
-    if options.diff is not None:
-        return _show_diff(environment, options)
-    if options.state or options.at is not None:
+    if options.state or options.at is not None or options.diff is not None:
         return _show_state(environment, options)
     if options.verify:
         return _show_verification(environment, options)
@@ -296,63 +291,33 @@ def verifiable(paths: tuple[str, ...]) -> tuple[str, ...]:
     return paths
 
 
-def _show_diff(environment: Environment, options: Options) -> int:
-    from kwire_cli.analysis.state import changes  # most runs show batches
+def _show_state(environment: Environment, options: Options) -> int:
+    from kwire_cli.analysis.state import changes, tables, topics  # most runs show batches
 
     if not options.state:
-        raise click.UsageError("--diff needs --state; kwire diff A B says how two copies of a partition differ")
+        raise click.UsageError("--at and --diff need --state; --offsets A-B chooses batches and records")
     refuse(
         options,
-        (*_SELECTING_OPTIONS, "deep", "every", "verify", "at", "master"),
-        "does not go with --state --diff, which uses all records up to the ends of a range",
+        (*_SELECTING_OPTIONS, "deep", "every", "verify", "master", *(["at"] if options.diff is not None else [])),
+        "does not go with --state, which uses all records up to an offset (--at) or in a range (--diff)",
     )
-    between = changes.range_of(options.diff or "")
-    files = files_of(environment, options, _build_reading(options))
-    parts, error = _read_logs(files, options, lambda log: changes.changed(log, between))
+    between = None if options.diff is None else changes.range_of(options.diff)
+    files = list(files_of(environment, options, _build_reading(options)))
+    logs = topics.logs_of(
+        options.catalog, files, as_topic=options.as_topic, wanted=options.topics, limits=options.limits
+    )
     hide = Redaction(options.catalog, show_secrets=options.show_secrets).record
-    emit(environment, changes.changes_answer(parts, options.diff or "", hide=hide), options)
-    return _exit_code(options, error, [part.now for part in parts])
-
-
-def _read_logs(
-    files: Iterable[LogFile], options: Options, read: Callable[[Log], T]
-) -> tuple[list[T], InputError | None]:
-    """Return the results of `read` for each log, and an error to raise after they are shown."""
-    from kwire_cli.analysis.state.topics import logs_of, read_logs  # most runs show batches
-
-    logs = logs_of(options.catalog, files, as_topic=options.as_topic, wanted=options.topics, limits=options.limits)
     try:
-        return read_logs(logs, read)
+        if between is None:
+            states = topics.read_logs(logs, lambda log: log.folded(options.at))
+            current_files = files if options.at is None else None  # files show the current state, not that at an offset
+            answer = tables.state_answer(states, hide=hide, beside=current_files)
+        else:
+            parts = topics.read_logs(logs, lambda log: changes.changed(log, between))
+            states = [part.now for part in parts]
+            answer = changes.changes_answer(parts, options.diff or "", hide=hide)
     except InputError as error:
         raise InputError(f"{missing_names(options.paths)}{error.reason}", file=error.file) from None
-
-
-def _exit_code(options: Options, error: InputError | None, parts: Iterable[State]) -> int:
-    if error:
-        raise error
-    anomalous = any(part.passed.notes or part.unknown for part in parts)
+    emit(environment, answer, options)
+    anomalous = any(state.passed.notes or state.unknown for state in states)
     return Exit.FOUND if options.strict and anomalous else Exit.DONE
-
-
-def _show_state(environment: Environment, options: Options) -> int:
-    from kwire_cli.analysis.state.tables import state_answer  # most runs show batches
-
-    if not options.state:
-        raise click.UsageError("--at needs --state; --offsets A-B chooses batches and records")
-    refuse(
-        options,
-        (*_SELECTING_OPTIONS, "deep", "every", "verify", "master"),
-        "does not go with --state, which uses all records up to an offset (--at)",
-    )
-    files = list(files_of(environment, options, _build_reading(options)))
-    parts, error = _read_logs(files, options, lambda log: log.folded(options.at))
-    hide = Redaction(options.catalog, show_secrets=options.show_secrets).record
-    current_files = files if options.at is None else None  # files show the current state, not that at an offset
-    emit(environment, state_answer(parts, hide=hide, beside=current_files), options)
-    for topic in dict.fromkeys(part.topic for part in parts):
-        ends = [part.passed.last for part in parts if part.topic == topic and part.passed.last is not None]
-        last = max(ends, default=None)
-        if options.at is not None and last is not None and last < options.at:
-            what = f"the last offset is {last}, before --at {options.at}: this is what it says at its end"
-            environment.note(f"kwire: {topic}: {what}")
-    return _exit_code(options, error, parts)

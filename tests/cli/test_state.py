@@ -94,10 +94,11 @@ def test_an_offset_before_the_first_file_in_use_is_no_empty_answer(tmp_path, fil
     assert kwire("dump", "--state", "--at", first, folder).code == 0
 
 
-@pytest.mark.parametrize(
-    "topic", ["__cluster_metadata", "__consumer_offsets", "__transaction_state", "__share_group_state"]
-)
-def test_no_batch_is_no_answer(tmp_path, topic):
-    (tmp_path / f"{topic}-0").mkdir()
-    (tmp_path / f"{topic}-0" / FILE).write_bytes(b"")
-    assert "0 batches in 1 file" in refusal_of("dump", "--state", tmp_path)
+@pytest.mark.parametrize("more", [(), ("--diff", "1..2")])
+def test_no_batch_is_no_answer(tmp_path, more):
+    (tmp_path / "__transaction_state-0").mkdir()
+    (tmp_path / "__transaction_state-0" / FILE).write_bytes(b"")
+    assert "0 batches in 1 file" in refusal_of("dump", "--state", *more, tmp_path)
+    (tmp_path / "__consumer_offsets-0").mkdir()
+    (tmp_path / "__consumer_offsets-0" / FILE).write_bytes(commit("g", 1))
+    assert kwire("dump", "--state", *more, tmp_path).code == 0

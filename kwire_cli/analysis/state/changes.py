@@ -1,4 +1,4 @@
-"""Changes of a state between two offsets or times: rows added, removed and changed, by table and key.
+"""Changes of a state between two offsets: rows added, removed and changed, by table and key.
 
 The log is folded to the state before the range, then to the state after it. The rows of both states are compared by
 their keys, so that a value that changed back and forth does not appear.
@@ -7,14 +7,10 @@ their keys, so that a value that changed back and forth does not appear.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
-from sys import maxsize
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.coordinators import Passed
-from kwire_cli.analysis.state.tables import LISTINGS, LOGS
+from kwire_cli.analysis.state.tables import LISTINGS, LOG_NOTES
 from kwire_cli.answer import Answer, Block, Column, Note, Table
-from kwire_cli.engine.values import instant
 from kwire_cli.errors import InputError
 from kwire_cli.spec.kafka import CLUSTER_METADATA
 
@@ -31,91 +27,58 @@ if TYPE_CHECKING:
     Pair = tuple[Row, Row]
     """A row, and the same row with its secrets redacted."""
 
-Bound = int | datetime | None
-"""An end of a range: an offset, a time, or None if the range is open."""
+Range = tuple[int | None, int | None]
+"""The offsets at both ends of a range, or None for an open end."""
 
 
-def range_of(text: str) -> tuple[Bound, Bound]:
-    """Parse a range such as `20..60`, `20..` or `..2026-11-21T11:00:00Z`. Raise InputError for anything else.
+def range_of(text: str) -> Range:
+    """Parse a range such as `20..60`, `20..` or `..60`. Raise InputError for anything else.
 
-    A range contains the changes after the first bound, up to and including the second.
+    A range contains the changes after the first offset, up to and including the second.
     """
-    try:
-        after, upto = (_bound(part.strip()) for part in text.split(".."))
-    except (ValueError, OverflowError):
-        after = upto = None
-    if after is None and upto is None:
-        forms = "N..M, N.. or ..M with offsets, or with times such as 2026-11-21T10:00:00Z"
-        raise InputError(f"ranges of a state are {forms}, not {text!r}")
-    ends: Any = after, upto
-    if type(after) is type(upto) and ends[0] > ends[1]:
-        lower, _, higher = reversed(text.partition(".."))
-        raise InputError(f"a range goes from the lower to the higher end: {lower}..{higher}, not {text}")
+    found = re.fullmatch("([0-9]{0,19})[.]{2}([0-9]{0,19})", text)
+    if found is None or text == "..":
+        raise InputError(f"a range of a state is N..M, N.. or ..M with offsets, not {text!r}")
+    first, last = found.groups()
+    after = int(first) if first else None
+    upto = int(last) if last else None
+    if after is not None and upto is not None and after > upto:
+        raise InputError(f"a range goes from the lower to the higher end: {upto}..{after}, not {text}")
     return after, upto
-
-
-def _bound(part: str) -> Bound:
-    if not part:
-        return None
-    if re.fullmatch("[0-9]{1,19}", part):
-        return int(part)
-    moment = datetime.fromisoformat(part)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 class Changed(NamedTuple):
     """The states of a partition at both ends of a range, and the offsets of the ends.
 
-    `before` is the empty state if there are no records before the range. `passed` counts the records of the range.
+    `before` is the empty state if there are no records before the range.
     """
 
     before: State
     now: State
     after: int | None
     upto: int | None
-    passed: Passed
 
 
-def changed(log: Log, between: tuple[Bound, Bound]) -> Changed:
+def changed(log: Log, between: Range) -> Changed:
     """Return the states of a log at both ends of a range.
 
     Raises:
         InputError: The files in use do not reach back to the start of the range.
 
     """
-    after, upto = (_offset_of(log, bound) for bound in between)
+    after, upto = between
     if after is None and log.topic == CLUSTER_METADATA and log.snapshots and (log.begin or not log.segments):
         # The log starts after the start of the range. All changes are relative to its oldest snapshot.
         after = (log.snapshots[0].name.base_offset or 0) - 1
     before = log.empty() if after is None or after < 0 else log.folded(after)
     now = log.folded(upto)
-    passed = Passed()
-    for _ in log.events(passed, first=0 if after is None else after + 1, last=maxsize if upto is None else upto):
-        pass  # `passed` counts them
     read = before.passed
     if log.topic != CLUSTER_METADATA and read.last is not None and (gone := read.last + 1 - read.records) > 0:
-        passed.notes.append(
+        now.passed.notes.append(
             f"{gone} records up to offset {read.last} are gone by compaction: what they said counts as if it had "
             "not been there"
         )
-    return Changed(before, now, after, upto, passed)
-
-
-def _offset_of(log: Log, bound: Bound) -> int | None:
-    """Return the offset of the last record up to a bound, -1 before the first, None if the range is open."""
-    if not isinstance(bound, datetime):
-        return bound
-    time = round(bound.timestamp() * 1000)
-    last = None
-    for event in log.events(Passed()):
-        if event.timestamp > time:
-            break
-        last = event.offset
-    if last is not None:
-        return last
-    if log.segments and not log.begin:
-        return -1
-    raise log.unreadable(f"all records are later than {instant(time)}: there is no state of that time")
+    return Changed(before, now, after, upto)
 
 
 CHANGES = (
@@ -133,18 +96,18 @@ _LOGS = (
     Column("partition", "id"),
     Column("afterOffset", "id"),
     Column("uptoOffset", "id"),
-    *(column for column in LOGS if column.name in {"records", "notes"}),
+    LOG_NOTES,
 )
 
-_MAIN = {"groups": "state", "members": "clientId", "listeners": "port", "brokers": "fenced", "shareBatches": "state"}
+_MAIN = {"groups": "state", "members": "clientId", "listeners": "port", "brokers": "fenced"}
 """The field that is shown for an added or removed row, if it is not the first field after the key."""
 _QUIET = re.compile(
     r"(commit|currentState|assignment|create|write|transactionLastUpdate|transactionStart)Timestamp(Ms)?"
-    r"|committed|lastUpdate|(partition|broker|snapshot)Epoch|metadataHash|deliveryState|batches|pendingOffsets"
+    r"|committed|lastUpdate|(partition|broker)Epoch|metadataHash|pendingOffsets"
     r"|recordOffset|logPartition"
 )
 """Fields of times, and fields that repeat other fields or rows. Their changes are not shown."""
-_QUIET_IN = {"groups": "offsets", "transactions": "offset", "sharePartitions": "offset"}
+_QUIET_IN = {"groups": "offsets", "transactions": "offset"}
 _NO_ROW: Pair = ({}, {})
 
 
@@ -172,12 +135,9 @@ def changes_answer(parts: Sequence[Changed], between: str, *, hide: Hide | None)
 
 
 def _log(part: Changed) -> Cells:
-    upto = part.passed.last if part.upto is None else part.upto
-    notes = [*part.now.passed.notes, *part.passed.notes]
-    last = part.now.passed.last
-    if part.upto is not None and last is not None and last < part.upto:
-        notes.append(f"the last offset is {last}")
-    return part.now.topic, part.now.partition, part.after, upto, part.passed.records, notes
+    now = part.now
+    upto = now.passed.last if part.upto is None else part.upto
+    return now.topic, now.partition, part.after, upto, now.passed.notes
 
 
 def _by_key(part: State, hide: Hide | None) -> dict[str, dict[Key, Pair]]:

@@ -7,13 +7,12 @@ the end of the last segment is read, from the last entry of its offset index on,
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.answer import Note
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.errors import InputError, counted, few
-from kwire_cli.records.batch import PADDING, Batch
+from kwire_cli.errors import InputError, few
+from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import read_items, source_of
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import partition
@@ -23,7 +22,7 @@ from kwire_cli.stores.opening import FileBytes
 from kwire_cli.structs.logs import OFFSET_INDEX_ENTRY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from kwire_cli.records.batch import Source
     from kwire_cli.source.log_inputs import LogFile
@@ -37,55 +36,45 @@ if TYPE_CHECKING:
 BELOW = "BELOW_LOG_START"
 BEYOND = "BEYOND_LOG_END"
 """Reasons why a fetch at a committed offset gets OFFSET_OUT_OF_RANGE."""
-_MOST_NOTES = 10
+_OF_OFFSET = ("lag", "outOfRange", "logStartOffset", "logEndOffset")
 _TOTALS = ("lag", "outOfRange", "lagUnknown")
 _INDEX = fixed(OFFSET_INDEX_ENTRY)
 
 
-@dataclass
-class Ends:
-    """The first offset of a log, and its end, which is the offset after its last record."""
+class Ends(NamedTuple):
+    """The first offset of a log, and its end, which is the offset after its last record.
+
+    `limit` is the offset up to which consumers can read: the high watermark if it is known.
+    """
 
     start: int
     end: int
-    high_watermark: int | None = None
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def limit(self) -> int:
-        """The offset up to which consumers can read: the high watermark if it is known."""
-        return self.end if self.high_watermark is None else min(self.high_watermark, self.end)
+    limit: int
 
 
 def add_lag(rows: Mapping[str, list[Row]], files: Iterable[LogFile]) -> list[Note]:
-    """Add the ends of logs to rows of committed offsets, and totals to rows of groups. Return notes about the result.
+    """Add the ends of logs to rows of committed offsets, and totals to rows of groups. Return a note on missing logs.
 
     The rows are unchanged if the log directories of `files` contain none of the logs with committed offsets.
     """
     places = sorted({(row["topic"], row["partition"]) for row in rows["offsets"]})
-    ends, unreadable = _read_ends(places, files)
-    notes = []
-    if unknown := [f"{topic}-{number}" for topic, number in places if (topic, number) not in ends]:
-        what = "no lag of some offsets" if ends else "no lag"
-        notes.append(f"{what}: the logs of {few(unknown)} are not beside {CONSUMER_OFFSETS}")
-    for (topic, number), log in ends.items():
-        notes += (f"{topic}-{number}: {note}" for note in log.notes)
-    notes += unreadable
+    ends = _read_ends(places, files)
     if ends:
         _add(rows, ends)
-    if len(notes) > _MOST_NOTES:
-        more = counted(len(notes) - _MOST_NOTES, "note")
-        notes[_MOST_NOTES:] = [f"{more} more; kwire dump --verify names all faults"]
-    return [Note(note, "warning") for note in notes]
+    unknown = [f"{topic}-{number}" for topic, number in places if (topic, number) not in ends]
+    if not unknown:
+        return []
+    what = "no lag of some offsets" if ends else "no lag"
+    return [Note(f"{what}: the logs of {few(unknown)} are not beside {CONSUMER_OFFSETS}, or not readable", "warning")]
 
 
-def _add(rows: Mapping[str, list[Row]], used: Mapping[Named, Ends]) -> None:
+def _add(rows: Mapping[str, list[Row]], ends: Mapping[Named, Ends]) -> None:
     """Add the columns of lag. Replicas of the same coordinator partition count once for a group."""
     totals: dict[tuple[str, int | None], Row] = {}
     replicas: set[tuple[Any, ...]] = set()
     for row in rows["offsets"]:
         place = row["topic"], row["partition"]
-        row.update(_of_offset(row["offset"], used.get(place)))
+        row.update(_of_offset(row["offset"], ends.get(place)))
         of_group = row["group"], row.get("logPartition")
         total = totals.setdefault(of_group, dict.fromkeys(_TOTALS, 0))
         if (*of_group, *place) not in replicas:
@@ -103,24 +92,18 @@ def _add(rows: Mapping[str, list[Row]], used: Mapping[Named, Ends]) -> None:
 def _of_offset(offset: int, log: Ends | None) -> Row:
     """Return the columns of lag for a committed offset, from the ends of its log."""
     if log is None:
-        return dict.fromkeys(("lag", "outOfRange", "logStartOffset", "highWatermark", "logEndOffset"))
+        return dict.fromkeys(_OF_OFFSET)
     beyond = BEYOND if offset > log.end else None
-    return {
-        "lag": max(log.limit - offset, 0),
-        "outOfRange": BELOW if offset < log.start else beyond,
-        "logStartOffset": log.start,
-        "highWatermark": log.high_watermark,
-        "logEndOffset": log.end,
-    }
+    out_of_range = BELOW if offset < log.start else beyond
+    return dict(zip(_OF_OFFSET, (max(log.limit - offset, 0), out_of_range, log.start, log.end), strict=True))
 
 
-def _read_ends(places: Iterable[Named], files: Iterable[LogFile]) -> tuple[dict[Named, Ends], list[str]]:
-    """Return the ends of partitions whose logs are in the log directories of files, and why some cannot be read.
+def _read_ends(places: Collection[Named], files: Iterable[LogFile]) -> dict[Named, Ends]:
+    """Return the ends of partitions whose logs are in the log directories of files.
 
-    The longest log of several replicas counts. Folders that cannot be listed count as empty.
+    The longest log of several replicas counts. Folders and files that cannot be read count as missing.
     """
     found: dict[Named, Ends] = {}
-    notes = []
     for directory in _directories(files):
         try:
             children = {child.name: child for child in directory.iterdir()}
@@ -133,13 +116,12 @@ def _read_ends(places: Iterable[Named], files: Iterable[LogFile]) -> tuple[dict[
             if folder is None or not folder.is_dir():
                 continue
             try:
-                ends = ends_of(partition(folder), start=starts.get(place), high_watermark=high_watermarks.get(place))
-            except InputError as error:
-                notes.append(f"{folder.name}: {error.reason}")
-            else:
-                if ends:
-                    found[place] = _furthest(ends, found.get(place, ends))
-    return found, notes
+                ends = ends_of(partition(folder), starts.get(place), high_watermarks.get(place))
+            except InputError:
+                continue
+            if ends:
+                found[place] = max(found.get(place, ends), ends, key=lambda log: (log.end, log.limit))
+    return found
 
 
 def _directories(files: Iterable[LogFile]) -> dict[Place, None]:
@@ -155,11 +137,6 @@ def _directories(files: Iterable[LogFile]) -> dict[Place, None]:
     return directories
 
 
-def _furthest(one: Ends, other: Ends) -> Ends:
-    known = [ends.high_watermark for ends in (one, other) if ends.high_watermark is not None]
-    return replace(max(other, one, key=lambda ends: ends.end), high_watermark=max(known, default=None))
-
-
 def _checkpoint(file: Place) -> Mapping[Named, int]:
     try:
         if not file.is_file():
@@ -169,10 +146,10 @@ def _checkpoint(file: Place) -> Mapping[Named, int]:
         return {}
 
 
-def ends_of(part: Partition, *, start: int | None = None, high_watermark: int | None = None) -> Ends | None:
+def ends_of(part: Partition, start: int | None = None, high_watermark: int | None = None) -> Ends | None:
     """Return the ends of a partition's log, or None if its folder has no segment.
 
-    `start` and `high_watermark` come from the checkpoints of the log directory.
+    `start` and `high_watermark` come from the checkpoints of the log directory. Bytes that are no batch do not count.
 
     Raises:
         InputError: A file cannot be read.
@@ -182,17 +159,13 @@ def ends_of(part: Partition, *, start: int | None = None, high_watermark: int | 
     if not logs:
         return None
     first = logs[0].name.base_offset or 0
-    base = logs[-1].name.base_offset or 0
-    ends = Ends(first, base, high_watermark=high_watermark)
+    base = end = logs[-1].name.base_offset or 0
     source = source_of(logs[-1].path)
     for item in read_items(source, _last_entry(part, base, source)):
-        if isinstance(item, Batch):
-            if item.crc_valid and item.head.last_offset >= ends.end:
-                ends.end = item.head.last_offset + 1
-        elif item.code != PADDING:
-            ends.notes.append(f"{counted(item.size, 'byte')} behind offset {ends.end - 1} are no batch ({item.code})")
-    ends.start = max(first, min(start or 0, ends.end))
-    return ends
+        if isinstance(item, Batch) and item.crc_valid:
+            end = max(end, item.head.last_offset + 1)
+    limit = end if high_watermark is None else min(high_watermark, end)
+    return Ends(max(first, min(start or 0, end)), end, limit)
 
 
 def _last_entry(part: Partition, base: int, source: Source) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.state.lag import add_lag
 from kwire_cli.answer import Answer, Column, Note, Table, words
-from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -27,9 +27,6 @@ _IDS = (
     "partition",
     "offset",
     "producerId",
-    "startOffset",
-    "firstOffset",
-    "lastOffset",
     "kraftVersion",
     "leaderId",
     "nextProducerId",
@@ -47,7 +44,6 @@ COLUMNS = {name: Column(name, "id") for name in _IDS} | {
     for column in (
         Column("lag", "count"),
         Column("logStartOffset", "id", title="log start", keep=5),
-        Column("highWatermark", "id", keep=6),
         Column("logEndOffset", "id", title="log end", keep=2),
         Column("committed", "instant", keep=4),
         Column("metadata", keep=7),
@@ -61,10 +57,6 @@ COLUMNS = {name: Column(name, "id") for name in _IDS} | {
         Column("producerEpoch", "id", title="epoch", keep=3),
         Column("transactionTimeoutMs", "id", title="timeout ms", keep=2),
         Column("lastUpdate", "instant", keep=1),
-        Column("groupId", title="group"),
-        Column("snapshotEpoch", "id", keep=3),
-        Column("batches", "count", keep=1),
-        Column("deliveryCount", "count"),
         Column("openTransactionRecords", "count", level="warning"),
         Column("fenced", "flag"),
         Column("inControlledShutdown", "flag"),
@@ -80,7 +72,7 @@ COLUMNS = {name: Column(name, "id") for name in _IDS} | {
     )
 }
 """The kinds of columns, for columns that are not text."""
-BESIDE = frozenset({"lag", "outOfRange", "lagUnknown", "logStartOffset", "highWatermark", "logEndOffset"})
+BESIDE = frozenset({"lag", "outOfRange", "lagUnknown", "logStartOffset", "logEndOffset"})
 """Columns that a table only has if the logs of other topics were found."""
 
 
@@ -133,10 +125,9 @@ def listing(name: str, *columns: str | Column, keys: int = 1) -> Listing:
 
 _PLACE = ("topic", "partition")
 _PRODUCER = ("producerId", "producerEpoch", "transactionTimeoutMs")
-_SHARE = ("groupId", "topicId", "partition")
 _LEADER = ("leaderId", "leaderEpoch")
 _COMMITTED = ("offset", "committed", "leaderEpoch", "metadata")
-_LAG = ("lag", Column("outOfRange", level="error"), "logStartOffset", "highWatermark", "logEndOffset")
+_LAG = ("lag", Column("outOfRange", level="error"), "logStartOffset", "logEndOffset")
 _TOTALS = ("lag", Column("outOfRange", "count", level="error", sparse=True), "lagUnknown")
 LISTINGS: dict[str, tuple[Listing, ...]] = {
     CONSUMER_OFFSETS: (
@@ -147,10 +138,6 @@ LISTINGS: dict[str, tuple[Listing, ...]] = {
     ),
     TRANSACTION_STATE: (
         listing("transactions", "transactionalId", "state", *_PRODUCER, "lastUpdate", Column("partitions", "list")),
-    ),
-    SHARE_GROUP_STATE: (
-        listing("sharePartitions", *_SHARE, "startOffset", "leaderEpoch", "snapshotEpoch", "batches", keys=3),
-        listing("shareBatches", *_SHARE, "firstOffset", "lastOffset", "state", "deliveryCount", keys=4),
     ),
     CLUSTER_METADATA: (
         listing("cluster", "kraftVersion", *_LEADER, "nextProducerId", "zkMigration", "openTransactionRecords", keys=0),
@@ -179,6 +166,7 @@ LISTINGS: dict[str, tuple[Listing, ...]] = {
     ),
 }
 """The tables of each topic, in the order of the answer."""
+LOG_NOTES = Column("notes", "list", level="warning")
 LOGS = (
     Column("topic"),
     Column("partition", "id"),
@@ -189,7 +177,7 @@ LOGS = (
     Column("unknown", "map", level="warning"),
     Column("undecoded", "count", level="warning"),
     Column("unapplied", "map", level="warning", keep=3),
-    Column("notes", "list", level="warning"),
+    LOG_NOTES,
 )
 """A log that was read: its snapshot and its offsets, then the records that could not be applied (`State`),
 and `notes` on damage."""

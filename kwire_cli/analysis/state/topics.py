@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import chain, groupby, zip_longest
-from operator import attrgetter
+from itertools import chain, zip_longest
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,13 +16,12 @@ from kwire_cli.analysis.coordinators import Passed, events
 from kwire_cli.analysis.state.groups import Groups
 from kwire_cli.analysis.state.image import Image
 from kwire_cli.analysis.state.model import Transactions
-from kwire_cli.analysis.state.share import ShareGroups
 from kwire_cli.errors import InputError, counted
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.source.logs.files import partition_of
 from kwire_cli.source.logs.model import Kind
-from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE, TRANSACTION_STATE
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, TRANSACTION_STATE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,7 +39,6 @@ if TYPE_CHECKING:
 STATES: dict[str, type[State]] = {
     CONSUMER_OFFSETS: Groups,
     TRANSACTION_STATE: Transactions,
-    SHARE_GROUP_STATE: ShareGroups,
     CLUSTER_METADATA: Image,
 }
 """Topics that have a state, and the class of the state."""
@@ -133,6 +130,8 @@ class Log:
             passed.notes.append(f"{passed.corrupt} batches with a wrong checksum were passed over")
         if passed.gap_bytes:
             passed.notes.append(f"{passed.gap_bytes} bytes are no batch")
+        if at is not None and passed.last is not None and passed.last < at:
+            passed.notes.append(f"the last offset is {passed.last}")
         return out
 
     @property
@@ -207,28 +206,16 @@ def _order(partition: tuple[Place, Any]) -> tuple[int, str]:
     return number or 0, folder
 
 
-def read_logs(logs: Iterable[Log], read: Callable[[Log], T]) -> tuple[list[T], InputError | None]:
-    """Return the results of `read` for the logs, and the first error.
+def read_logs(logs: Iterable[Log], read: Callable[[Log], T]) -> list[T]:
+    """Return the results of `read` for the logs.
 
     Raises:
-        InputError: No topic can be read. Topics without a single batch are an error too.
+        InputError: A log cannot be read, or no log contains a batch.
 
     """
-    found: list[T] = []
-    errors = []
-    for topic, of_topic in groupby(logs, attrgetter("topic")):
-        own = [*of_topic]
-        parts = []
-        for log in own:
-            try:
-                parts.append(read(log))
-            except InputError as error:
-                errors.append(error)
-        if any(log.has_any_batch for log in own):
-            found += parts
-        elif parts:
-            looked = counted(sum(len(log.files) for log in own), "file")
-            errors.append(InputError(f"0 batches in {looked} of {topic}: there is no state to show"))
-    if errors and not found:
-        raise errors[0]
-    return found, errors[0] if errors else None
+    found = list(logs)
+    parts = [read(log) for log in found]
+    if not any(log.has_any_batch for log in found):
+        looked = counted(sum(len(log.files) for log in found), "file")
+        raise InputError(f"0 batches in {looked}: there is no state to show")
+    return parts

@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT
 from kit.logs import COMMIT, batch, catalog, keyed, record, tables_of
 
-from kwire_cli.analysis.state.topics import Log
+from kwire_cli.analysis.state.topics import STATES, Log
 from kwire_cli.source.log_inputs import LogFile, log_file
 from kwire_cli.source.logs.model import BATCH_KINDS
 
@@ -75,23 +75,10 @@ def test_transactions_are_the_last_of_what_dump_log_segments_prints(cluster):
 @pytest.mark.shared
 @pytest.mark.parametrize("cluster", ["k44-clean", "k28-zk"])
 def test_no_record_of_a_real_log_is_unknown(cluster):
-    for folder in (REAL / cluster).glob("__*"):
+    for folder in [REAL / cluster / f"{topic}-0" for topic in STATES if (REAL / cluster / f"{topic}-0").is_dir()]:
         found = folded(folder)
         [log] = tables_of(found)["logs"]
         assert (log["unknown"], log["notes"], log["undecoded"], log["unapplied"]) == ({}, [], None, None), folder
-
-
-@pytest.mark.shared
-def test_share_state_while_the_group_was_there():
-    folder = REAL / "k44-clean" / "__share_group_state-0"
-    tables = tables_of(folded(folder, at=3))
-    assert [(row["partition"], row["startOffset"]) for row in tables["sharePartitions"]] == [(0, 3), (1, -1)]
-    # An update that said 6 and 13 alone, over one that said all but these.
-    batches = [row for row in tables["shareBatches"] if row["partition"] == 0]
-    first, last = batches[0], batches[-1]
-    assert (first["firstOffset"], first["lastOffset"], first["state"], first["deliveryCount"]) == (3, 3, "Available", 1)
-    assert (last["firstOffset"], last["lastOffset"], len(batches)) == (14, 16, 10)
-    assert list(folded(folder).rows(hide=None)) == []
 
 
 def commits(base, offset, **head):
