@@ -125,19 +125,17 @@ class Appended(NamedTuple):
 class Producer:
     """A producer's state after `seen`, the last offset that concerns the producer. -1 means absent, None unknown.
 
-    `transaction_known` is false if a transaction may have ended or begun in missing offsets, `timestamp_known` if
-    compaction may have changed the time of the last batch. `leader_epoch` and `is_transactional` describe that batch.
+    `transaction_known` is false if a transaction may have ended or begun in missing offsets. `timestamp`,
+    `leader_epoch` and `is_transactional` describe the last batch.
     """
 
     epoch: int
     last_sequence: int | None
     last_offset: int | None
-    offset_delta: int
     timestamp: int
     coordinator_epoch: int | None
     seen: int
     transaction_known: bool = True
-    timestamp_known: bool = True
     leader_epoch: int = -1
     is_transactional: bool = False
 
@@ -175,7 +173,6 @@ class ProducerState:
                 entry.epoch,
                 entry.last_sequence,
                 entry.last_offset,
-                entry.offset_delta,
                 entry.timestamp,
                 entry.coordinator_epoch,
                 end_offset - 1,
@@ -262,11 +259,9 @@ class ProducerState:
         if head.producer_epoch > producer.epoch:
             producer.epoch = head.producer_epoch
             producer.last_sequence = producer.last_offset = -1
-            producer.offset_delta = 0
         producer.coordinator_epoch = marker.coordinator_epoch
         producer.transaction_known = True
         producer.timestamp = head.max_timestamp
-        producer.timestamp_known = True
         producer.seen = head.last_offset
         if self.complete:
             stable = min((other.first_offset for other in self.open.values()), default=head.last_offset + 1)
@@ -284,7 +279,7 @@ class ProducerState:
             none = -1 if self.complete else None
             sequence = none if head.control else None
             before = head.base_offset - 1
-            producer = Producer(head.producer_epoch, sequence, none, 0, head.max_timestamp, none, before, self.complete)
+            producer = Producer(head.producer_epoch, sequence, none, head.max_timestamp, none, before, self.complete)
             self.by_id[head.producer_id] = producer
             return producer, not self.complete
         if head.producer_id not in self.open and head.max_timestamp - producer.timestamp >= EXPIRATION:
@@ -307,12 +302,9 @@ class ProducerState:
 
 
 def _write(producer: Producer, head: Head) -> None:
-    delta = head.last_offset - head.base_offset
-    producer.last_sequence = sequence_after(head.base_sequence, delta)
+    producer.last_sequence = sequence_after(head.base_sequence, head.last_offset - head.base_offset)
     producer.last_offset = producer.seen = head.last_offset
-    producer.offset_delta = delta
     producer.timestamp = head.max_timestamp
-    producer.timestamp_known = head.records_count == delta + 1
     producer.leader_epoch = head.leader_epoch
     producer.is_transactional = head.transactional
 

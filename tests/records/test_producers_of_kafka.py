@@ -48,8 +48,7 @@ def state(files):
     for producer_id, it in sorted(own.by_id.items()):
         transaction = own.open.get(producer_id)
         first = transaction.first_offset if transaction else -1
-        delta = None if it.last_offset is None else it.offset_delta
-        last = it.epoch, it.last_sequence, it.last_offset, delta, it.timestamp, it.coordinator_epoch
+        last = it.epoch, it.last_sequence, it.last_offset, None, it.timestamp, it.coordinator_epoch
         out.append(("producer", producer_id, *last, first))
     return [*out, ("stable", min((other.first_offset for other in own.open.values()), default=-1))]
 

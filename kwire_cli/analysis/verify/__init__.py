@@ -118,6 +118,8 @@ def _rows(paths: Sequence[str], results: Iterable[Verified], counts: Counter[str
     if counts["logs"] and not counts["batches"] and not counts["faults"]:
         looked = f"{counted(counts['files'], 'file')}: {counted(counts['logs'], 'segment')}"
         raise InputError(f"0 batches in {looked} without a batch, so there was nothing to verify")
+    if not counts["files"]:
+        raise InputError("segments that are not in use, such as .deleted files, are not verified", file=paths[0])
 
 
 def _facts(counts: Counter[str]) -> Iterator[Fact]:

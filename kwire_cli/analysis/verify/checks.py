@@ -55,8 +55,8 @@ class Checked:
     """The files that are read.
 
     `counts` has the numbers of `files`, of segments and snapshots among them (`logs`), of their `batches` and `faults`,
-    and of segments and snapshots that are `notInUse`, such as `.deleted` files. `caller` receives the progress, and may
-    stop the reading.
+    and of segments and snapshots that are `notInUse`, such as `.deleted` files, which are not read. `caller` receives
+    the progress, and may stop the reading.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -142,9 +142,8 @@ def snapshot_differences(
 ) -> Iterator[tuple[ProducerEntry | None, str]]:
     """Yield each entry of a producer snapshot of `end_offset` that contradicts the log, with the contradiction.
 
-    The entry is None if the snapshot lacks one.
+    The entry is None if the snapshot lacks a producer with an open transaction.
     """
-    in_snapshot = {entry.producer_id for entry in entries}
     for entry in entries:
         producer = state.by_id.get(entry.producer_id)
         if producer is None:
@@ -152,18 +151,12 @@ def snapshot_differences(
                 yield entry, f"the log has no batch of producer {entry.producer_id} before offset {end_offset}"
         elif state.missing_before <= producer.seen and (text := _difference(state, producer, entry)):
             yield entry, f"of producer {entry.producer_id} it says {text}"
-    # A broker expires the producers with the oldest last batch.
-    idle = (entry.timestamp for entry in entries if entry.current_txn_first_offset < 0)
-    oldest = min(idle, default=None)
-    for producer_id, producer in state.by_id.items():
-        if producer_id in in_snapshot or state.missing_before > producer.seen:
-            continue
-        transaction = state.open.get(producer_id)
-        if transaction and transaction.first_known:
+    in_snapshot = {entry.producer_id for entry in entries}
+    for producer_id, transaction in state.open.items():
+        is_known = transaction.first_known and state.missing_before <= state.by_id[producer_id].seen
+        if is_known and producer_id not in in_snapshot:
             first = transaction.first_offset
             yield None, f"producer {producer_id} is not in it, which has a transaction open since offset {first}"
-        elif oldest is not None and producer.timestamp_known and oldest <= producer.timestamp:
-            yield None, f"producer {producer_id} is not in it, which wrote offset {producer.seen}"
 
 
 def _difference(state: ProducerState, producer: Producer, entry: ProducerEntry) -> str:
@@ -174,9 +167,6 @@ def _difference(state: ProducerState, producer: Producer, entry: ProducerEntry) 
         ("epoch", entry.epoch, producer.epoch),
         ("lastSequence", entry.last_sequence, producer.last_sequence),
         ("lastOffset", entry.last_offset, producer.last_offset),
-        ("offsetDelta", entry.offset_delta, producer.offset_delta if producer.last_offset is not None else None),
-        ("timestamp", entry.timestamp, producer.timestamp if producer.timestamp_known else None),
-        ("coordinatorEpoch", entry.coordinator_epoch, producer.coordinator_epoch),
         ("currentTxnFirstOffset", entry.current_txn_first_offset, first if first_known else None),
     ]
     return ", ".join(

@@ -1,8 +1,8 @@
 """Verification of a partition's folder: its segments in order, each with its indexes, then producers and leader epochs.
 
 Headers of batches, transaction markers and all files in use are read in one pass. Memory grows by 41 bytes for each
-batch of one segment. Segments that are not in use, such as `.deleted` files, do not belong to the log. They are read
-separately, and their offsets are not compared. The records of Kafka's internal topics are decoded.
+batch of one segment. Segments that are not in use, such as `.deleted` files, do not belong to the log, and are not
+read. The records of Kafka's internal topics are decoded.
 """
 
 from __future__ import annotations
@@ -40,10 +40,8 @@ def verify_part(
 ) -> Iterator[Fault]:
     """Yield the faults of a partition's folder or of one file, in the order of the log.
 
-    A `.log` is read with the indexes and the snapshot of its segment. Any other file is read separately. This includes
-    a segment that is not in use, because the indexes with its name may belong to the segment that replaced it. `deep`
-    reads all records, with all anomalies of batches. `form` is the record format, by default the format of each magic
-    byte.
+    A `.log` is read with the indexes and the snapshot of its segment. Any other file is read separately. `deep` reads
+    all records, with all anomalies of batches. `form` is the record format, by default the format of each magic byte.
     `checked` counts the files and batches.
 
     Raises:
@@ -65,9 +63,8 @@ def _segment_alone(place: Place, name: FileName) -> Partition:
     whole = partition(place.parent)
     base = name.base_offset or 0
     beside = [file for file in whole.files if file.name.base_offset == base and file.kind not in BATCH_KINDS]
-    in_use = name.kind is Kind.LOG and not name.suffix
     own = File(place, FileName(name.kind, base, name.epoch, name.suffix))
-    return Partition(whole.path, whole.name, (own, *(beside if in_use else ())))
+    return Partition(whole.path, whole.name, (own, *(beside if name.kind is Kind.LOG else ())))
 
 
 def is_text(file: File) -> bool:
@@ -116,10 +113,8 @@ class _Verification:
             yield from self._compare_snapshots(None)
             yield from self.epochs.end(max(self.next_offset, self.logs[-1][1]))
         for file in self.part.of(Kind.CHECKPOINT):
-            yield from self._verify_unused(file)
-        for file in self.part.unused:
-            self.checked.counts["notInUse"] += 1
-            yield from self._verify_unused(file)
+            yield from self._verify_snapshot(file)
+        self.checked.counts["notInUse"] += len(self.part.unused)
 
     def _texts(self) -> Iterator[Fault]:
         for file in filter(is_text, self.part.files):
@@ -224,25 +219,17 @@ class _Verification:
         if head.control and head.producer_id >= 0 and not head.records_count:  # compaction emptied the batch
             segment.aborted.missing(head.base_offset, head.last_offset + 1)
 
-    def _verify_unused(self, file: File) -> Iterator[Fault]:
-        """Yield the faults of a file that does not belong to the log.
-
-        This is a KRaft snapshot, whose offsets count from 0, or a segment or snapshot that is not in use. An unfinished
-        file may end in the middle of a batch.
-        """
+    def _verify_snapshot(self, file: File) -> Iterator[Fault]:
+        """Yield the faults of a KRaft snapshot, whose offsets count from 0."""
         next_offset = 0
-        in_use = not file.name.suffix
         source = source_of(file.path, form=self.form, topic=self.topic)
         for item in self.checked.items(file.path, source):
             if not isinstance(item, Batch):
-                is_end = item.end == source.size and (item.code == PADDING or file.name.is_unfinished)
-                if in_use or not is_end:
-                    offset = next_offset if in_use else None
-                    yield Fault(item.code, str(file.path), item.position, offset, f"{item.size} bytes are no batch")
+                yield Fault(item.code, str(file.path), item.position, next_offset, f"{item.size} bytes are no batch")
                 continue
             head = item.head
             yield from from_anomalies(file.path, self._notes(item), head.base_offset)
-            if in_use and head.base_offset != next_offset and item.crc_valid:
+            if head.base_offset != next_offset and item.crc_valid:
                 text = f"the batch begins at offset {head.base_offset}, and {next_offset} is next"
                 yield Fault("OFFSET_ORDER", str(file.path), item.position, head.base_offset, text)
             next_offset = max(next_offset, head.last_offset + 1)

