@@ -37,9 +37,9 @@ class Options(OfGroups, Asking, OnSpark):
 def command(environment: Environment, options: Options) -> Exit:
     """Show who joins and leaves groups, why they rebalance, and who gets which partitions.
 
-    INPUT is packet captures, brokers' request logs or lakes, and logs of __consumer_offsets and __share_group_state,
-    or - for standard input. It may have classic, consumer (KIP-848), share and streams groups. With --master, tasks of
-    Spark read each input by itself.
+    INPUT is packet captures, brokers' request logs or lakes, and logs of __consumer_offsets, or - for standard input.
+    It may have classic, consumer (KIP-848), share and streams groups. With --master, tasks of Spark read each input
+    by itself.
     """
     with environment.answering():
         if options.master is not None:

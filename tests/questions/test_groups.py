@@ -123,15 +123,6 @@ def test_workers_of_connect_that_join_by_themselves_are_no_loop_and_get_no_advic
     assert "consumer" not in row["meaning"] + row["advice"]
 
 
-def test_a_member_id_that_is_not_used_is_in_the_text_of_the_rebalance():
-    unused = call("JoinGroup", 2, {"memberId": ""}, {"errorCode": 79, "memberId": "id-1"}, client="b")
-    finding = findings_of(
-        *generation(1, 1, a=ORDERS_0),
-        unused,
-        *generation(20, 2, a=ORDERS_0, b=ORDERS_1),
-    )["REBALANCE"]
-    assert finding.text.endswith("; b does not use the member id that it was given (id-1)")
-
 
 def test_a_client_that_is_not_let_in_is_an_error_unless_it_comes_in_later():
     refused = call("JoinGroup", 1, {"memberId": "", "protocols": []}, {"errorCode": 23, "memberId": ""}, client="a")

@@ -27,8 +27,6 @@ from kwire_cli.analysis.groups.timeline import Event, Rebalance, Trigger
 from kwire_cli.questions.sentence import duration
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from kwire_cli.analysis.groups.causes import Cause
     from kwire_cli.analysis.groups.moves import Move
     from kwire_cli.analysis.groups.timeline import Timeline
@@ -49,9 +47,6 @@ class ClassicReplay(ProtocolReplay):
         """The parts of the next generation that are known already."""
         self._assigned_ids: dict[str, Move] = {}
         """The first JoinGroup of each new member, by the member id in the response (KIP-394)."""
-        self._used_ids: set[str] = set()
-        self._last_joins: dict[Hashable, float] = {}
-        """The time of the last JoinGroup on each connection."""
         self._join_causes: dict[str, JoinCause] = {}
         self._instances: dict[str, str] = {}
         """The member that has a group.instance.id."""
@@ -88,7 +83,6 @@ class ClassicReplay(ProtocolReplay):
         for member in self.timeline.members.values():
             until = member.ended if member.ended is not None else member.last_time
             member.regain(until if member.partitions is not None else None)
-        self._name_unused()
 
     def _number(self, move: Move) -> int | None:
         number = move.reached if move.reached is not None and move.reached >= 0 else move.generation
@@ -105,11 +99,9 @@ class ClassicReplay(ProtocolReplay):
             self._refuse(move, move.connection)
 
     def _join(self, move: Move) -> None:
-        self._last_joins[move.connection] = move.time
         if move.error == MEMBER_ID_REQUIRED:
             self._assigned_ids[move.member] = move
             return
-        self._used_ids.add(move.member)
         if move.error:
             self._refuse(move, move.connection)
         if move.error or move.until is None or move.reached is None:
@@ -208,15 +200,6 @@ class ClassicReplay(ProtocolReplay):
         place = next(trigger.place for trigger in self._next.triggers if trigger.member == last)
         self.timeline.events.append(Event(left[last], "empty", place, current.number + 1, detail="the group is empty"))
         return Generation(current.number + 1, is_complete=True)
-
-    def _name_unused(self) -> None:
-        """Add an event for each member id from the coordinator that its client did not use when it joined again."""
-        for member, move in self._assigned_ids.items():
-            if member not in self._used_ids and self._last_joins[move.connection] > move.at:
-                self.timeline.members.pop(member, None)
-                reason = "does not use the member id that it was given"
-                event = Event(move.at, "unused", move.place, None, "", move.client, reason, member)
-                self.timeline.events.append(event)
 
     def _record(self, move: Move) -> None:
         """Process the record of a generation, which contains all members and their assignments."""

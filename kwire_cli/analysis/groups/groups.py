@@ -105,7 +105,6 @@ _LEVELS: dict[str, Level] = {
     "error": "error",
     "removed": "warning",
     "redelivery": "warning",
-    "unused": "warning",
 }
 
 

@@ -1,8 +1,7 @@
-"""Conversion of records in the logs of coordinators to moves: `__consumer_offsets` and `__share_group_state`.
+"""Conversion of records in the logs of `__consumer_offsets` to moves.
 
 The record GroupMetadataValue of a classic group is written when a generation is complete, and contains all members.
-Other groups have separate records for members, epochs and current assignments, and share groups have snapshots and
-updates of share partitions.
+Other groups have separate records for members, epochs and current assignments.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from kwire_cli.analysis.groups.reading import decoded, tasks_in
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.kafka_topics import decode_record
 from kwire_cli.spec.catalog import catalog
-from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS, SHARE_GROUP_STATE
+from kwire_cli.spec.kafka import CLUSTER_METADATA, CONSUMER_OFFSETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
 
     Body = dict[str, Any]
 
-TOPICS = frozenset({CONSUMER_OFFSETS, SHARE_GROUP_STATE})
 TOPIC_RECORD = "TopicRecord"
 
 
@@ -43,25 +41,21 @@ def topic_names(item: LogItem) -> Iterator[tuple[str, str]]:
 
 def logged_moves(item: LogItem) -> Iterator[Move]:
     """Yield the moves in a batch of a coordinator's log."""
-    if item.topic not in TOPICS or not isinstance(item.item, Batch):
+    if item.topic != CONSUMER_OFFSETS or not isinstance(item.item, Batch):
         return
     for event in events([item.item]):
-        if event.control or (item.topic == CONSUMER_OFFSETS and type_of(event.key) in OFFSET_COMMITS):
+        if event.control or type_of(event.key) in OFFSET_COMMITS:
             continue  # as most records are
         if record := decode_coordinator(catalog(), item.topic, event.key, event.value):
             time = event.timestamp / 1000
             place = Evidence("record", instant(time), file=item.file, offset=event.offset)
-            protocol = record.group_type or "share"
-            yield from _moves(
-                Move("", time, None, place, record.name, protocol, record.key.get("memberId", "")), record
-            )
+            member = record.key.get("memberId", "")
+            yield from _moves(Move("", time, None, place, record.name, record.group_type, member), record)
 
 
 def _moves(move: Move, record: CoordinatorRecord) -> Iterator[Move]:
     value = record.value
     match record.group_type, record.part:
-        case "", _:
-            yield from _deliveries(move._replace(kind="share", place=move.place._replace(what="share state")), record)
         case "classic", _:
             yield _generation(move._replace(place=move.place._replace(what="group record")), value)
         case _, "MemberMetadata":
@@ -95,10 +89,3 @@ def _described(move: Move, row: Body) -> Move:
         rebalance_timeout=span_of(row.get("rebalanceTimeout", row.get("rebalanceTimeoutMs"))),
         session_timeout=span_of(row.get("sessionTimeout")),
     )
-
-
-def _deliveries(move: Move, record: CoordinatorRecord) -> Iterator[Move]:
-    for (row,) in parts(record.value, "stateBatches"):
-        count = row.get("deliveryCount") or 0
-        if count > 1:
-            yield move.shared("redelivery", (record.key["topicId"], record.key["partition"]), row, count)

@@ -27,7 +27,6 @@ select
     e.kind,
     case
         when e.kind = 'fenced' and e.reason = 'UNRELEASED_INSTANCE_ID' then 'error'
-        when e.kind = 'redelivery' and e.name is null then 'nameless redelivery'
         else e.kind
     end as in_case,
     case

@@ -21,14 +21,6 @@ totals as (
         coalesce(evidence(trigger_place), evidence(place)) as evidence
     from again
     group by group_id
-),
-unused as (
-    select
-        group_id, first(client order by number) as client, first(reason order by number) as reason,
-        first(detail order by number) as ids
-    from group_events
-    where kind = 'unused'
-    group by group_id
 )
 select
     r.group_id,
@@ -46,13 +38,9 @@ select
     case when t.stopped_s >= $least_shown_s then t.stopped_s end as stopped_s,
     case when t.away_s >= t.stopped_s + $least_shown_s then t.away_s end as away_s,
     t.away_member,
-    u.client as unused_client,
-    u.reason as unused_reason,
-    u.ids as unused_ids,
     t.rebalances as weight,
     t.evidence
 from told r
 join totals t using (group_id)
 join groups g using (group_id)
-left join unused u using (group_id)
 where r.nth = 1

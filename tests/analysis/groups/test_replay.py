@@ -169,15 +169,6 @@ def test_a_group_that_forms_again_takes_as_long_as_its_joins_and_was_empty_in_be
     assert empty.time == pytest.approx(timeline.members["a"].ended)
 
 
-def test_a_group_whose_next_generation_follows_at_once_was_not_empty():
-    timeline = timeline_of(
-        join(1, "a", 1, members=["a"]),
-        sync(1.5, "a", 1, ORDERS_0),
-        leave(5, "a"),
-        join(60, "b", 2, members=["b"]),
-    )
-    assert kinds(timeline, "empty") == []
-
 
 def test_a_rebalance_that_begins_again_before_it_is_over_is_one():
     refused = call("SyncGroup", 5, {"memberId": "a", "generationId": 2}, {"errorCode": 27}, client="a")
@@ -250,34 +241,6 @@ def test_members_that_the_group_had_before_the_capture_join_again():
     assert timeline_of(new, sync(5, "a", 7, ORDERS_0)).rebalances[0].is_forming
 
 
-def test_a_member_without_partitions_is_named_apart_from_those_that_waited_for_round_trips():
-    calls = [
-        modern(1, "a", 0, 1, given=[]),
-        modern(2, "b", 0, 3, given=[1]),
-        modern(6, "a", 1, 3, given=[0]),
-        modern(6.01, "b", 3, 3),
-    ]
-    assert "2 members, a without partitions for 5.0 s" in answer_text(groups_of(calls).answer(), 200)
-
-
-def test_each_answer_to_sync_group_with_an_assignment_is_listed():
-    timeline = timeline_of(*subjects(INCIDENTS / "static-member.pcap"))
-    assert [row.place.frame for row in assigned(timeline)] == [28, 61, 100, 135]
-    assert [rebalance.place.frame for rebalance in timeline.rebalances] == [28]
-    assert {row.member for row in assigned(timeline)} == {*timeline.members}
-
-
-def test_a_member_id_that_was_given_and_not_used_is_no_member():
-    def given(second, name):
-        body = {"errorCode": 79, "memberId": name, "generationId": -1}
-        return call("JoinGroup", second, {"memberId": "", "protocolType": "consumer"}, body, client="a")
-
-    joined = [join(3, "id-2", 1, members=["id-2"], client="a"), sync(4, "id-2", 1, ORDERS_0, client="a")]
-    timeline = timeline_of(given(1, "id-1"), given(2, "id-2"), *joined)
-    (unused,) = [event for event in timeline.events if event.kind == "unused"]
-    assert (unused.client, unused.detail, [*timeline.members]) == ("a", "id-1", ["id-2"])
-    assert kinds(timeline_of(given(2, "id-2"), *joined), "unused") == []
-
 
 def test_who_was_only_refused_is_no_member_and_speaks_for_no_protocol():
     refused = call(
@@ -316,12 +279,6 @@ def test_a_member_whose_calls_are_not_in_the_input_is_not_said_to_have_vanished(
     assert removed.reason == "is not in the group any more; its calls are not in the input"
     assert removed.seconds is None
 
-
-def test_what_the_client_says_comes_before_what_is_inferred():
-    reason = "consumer poll timeout has expired."
-    timeline = timeline_of(join(1, "a", 1, members=["a"]), sync(1.1, "a", 1, ORDERS_0), leave(2, "a", reason))
-    (event,) = [event for event in timeline.events if event.kind == "leave"]
-    assert event.reason == f"max.poll.interval.ms exceeded (the client says: {reason})"
 
 
 def test_a_client_that_comes_back_on_its_connection_soon_has_subscribed_anew():
@@ -383,11 +340,6 @@ def test_a_member_that_lost_its_epoch_joins_anew():
     assert kinds(timeline, "fenced", "join") == [("join", "a"), ("fenced", "a"), ("join", "a")]
     assert timeline.rebalances[-1].all_triggers[0].cause == "fenced"
 
-
-def test_moves_are_not_known_if_the_assignments_before_are_not():
-    timeline = timeline_of(modern(1, "a", 5, 5), modern(2, "b", 0, 6, given=[0]), modern(3, "a", 5, 6))
-    (rebalance,) = timeline.rebalances
-    assert (rebalance.is_forming, rebalance.moved) == (False, None)
 
 
 def test_a_new_subscription_is_a_trigger():
@@ -513,25 +465,6 @@ def test_what_calls_and_records_tell_counts_once():
     assert len(assigned(both)) == len(assigned(alone))
 
 
-def test_share_state_tells_records_that_are_delivered_again():
-    key = {"groupId": "g", "topicId": "A" * 21 + "Q", "partition": 0}
-    value = {
-        "snapshotEpoch": 0,
-        "stateEpoch": 0,
-        "leaderEpoch": 0,
-        "startOffset": 0,
-        "createTimestamp": 0,
-        "writeTimestamp": 0,
-        "stateBatches": [{"firstOffset": 3, "lastOffset": 3, "deliveryState": 0, "deliveryCount": 2}],
-    }
-    snapshot = logged("__share_group_state", 1, 1, 0, "ShareSnapshot", key, value)
-    timeline = timeline_of(snapshot)
-    assert [(event.kind, event.partitions) for event in timeline.events] == [("redelivery", 2)]
-    about = {"rackId": None, "clientId": "c", "clientHost": "/10.0.0.1", "subscribedTopicNames": ["orders"]}
-    joined = logged(TOPIC, 0, 0, 10, "ShareGroupMemberMetadata", {"groupId": "g", "memberId": "a"}, about)
-    timeline = timeline_of(joined, snapshot)
-    assert kinds(timeline, "join", "rebalance", "redelivery") == [("join", "a"), ("rebalance", "a"), ("redelivery", "")]
-
 
 @pytest.mark.parametrize(
     "value",
@@ -562,20 +495,6 @@ def test_bodies_of_wrong_types_are_no_trouble(value):
     groups.add(call("JoinGroup", 500, {"groupId": value}, {}))
     assert groups.answer().tables
 
-
-def test_a_member_that_was_paused_is_removed_before_it_hears_of_it():
-    timeline = timeline_of(
-        modern(1, "a", 0, 1, given=[0]),
-        modern(2, "b", 0, 2, given=[1]),
-        modern(3, "a", 1, 2),
-        modern(4, "b", 2, 2),
-        *(modern(second, "a", 2, 2) for second in range(4, 10)),
-        modern(10, "a", 2, 3, given=[0, 1]),
-        modern(13, "b", 2, 0, error=25),
-        modern(13.1, "b", 0, 4, given=[1]),
-    )
-    assert kinds(timeline, "removed", "fenced") == [("removed", "b"), ("fenced", "b")]
-    assert [trigger.cause for trigger in timeline.rebalances[-1].all_triggers] == ["fenced"]
 
 
 def test_a_heartbeat_without_a_member_is_that_of_the_member_on_its_connection():
