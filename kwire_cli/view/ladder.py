@@ -1,8 +1,8 @@
 """Sequence diagrams (ladders): as lines for a terminal, and as a picture in SVG.
 
 Each participant has a vertical lifeline, each request and response an arrow in a separate row. On a terminal, the width
-decides: columns as wide as the names, narrower columns, numbered columns below a list of names, or a plain list of
-arrows. SVG has room for all names, and contains no scripts and no references to other files.
+decides: columns as wide as the names, narrower columns, or a plain list of arrows. SVG has room for all names, and
+contains no scripts and no references to other files.
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ _LABEL_WIDTH = 34
 """Minimum cells of labels."""
 _LANE_WIDTH = 9
 """Minimum cells of a column with a name."""
-_NUMBERED_LANE = 4
-"""Cells of a column with a number."""
 _TIME = 12
 _GAP = 2
 _STYLES = {"error": "warning", "warning": "bytes"}
@@ -46,16 +44,9 @@ def ladder_lines(chart: Chart, width: int | None) -> Iterator[Line]:
     if lanes is None:
         yield from _listed(chart, width, numbers)
         return
-    if lanes and min(lanes) == _NUMBERED_LANE:
-        for number, participant in enumerate(participants, 1):
-            name = _cut(_name(participant), width, 5)
-            yield [(f"{number:>3}  ", "dim"), (name, "name"), *_detail(participant, width)]
-        heads = [str(number) for number in range(1, len(participants) + 1)]
-        yield _heads(heads, lanes, left, width, "dim")
-    else:
-        yield _heads([escaped(participant.name) for participant in participants], lanes, left, width, "name")
-        if any(participant.detail for participant in participants):
-            yield _heads([escaped(participant.detail) for participant in participants], lanes, left, width, "dim")
+    yield _heads([escaped(participant.name) for participant in participants], lanes, left, width, "name")
+    if any(participant.detail for participant in participants):
+        yield _heads([escaped(participant.detail) for participant in participants], lanes, left, width, "dim")
     places = [sum(lanes[:at]) for at in range(len(lanes))]
     at_of = {participant.name: at for at, participant in enumerate(participants)}
     taken = left + (places[-1] if places else 0) + 1 + _GAP
@@ -72,7 +63,7 @@ def ladder_lines(chart: Chart, width: int | None) -> Iterator[Line]:
 
 
 def _lanes(participants: Sequence[Participant], room: int | None) -> list[int] | None:
-    """Return the widths of the columns of all participants. Return None if there are too many for columns."""
+    """Return the widths of the columns of all participants. Return None if they do not fit."""
     wanted = []
     for participant in participants:
         text_width = max(cell_width(escaped(participant.name)), cell_width(escaped(participant.detail)))
@@ -82,11 +73,11 @@ def _lanes(participants: Sequence[Participant], room: int | None) -> list[int] |
     if room is None or sum(wanted[:-1]) <= room:
         return wanted
     each = room // max(len(participants) - 1, 1)
-    if each >= _LANE_WIDTH:
-        spare = sum(max(each - lane, 0) for lane in wanted[:-1])
-        widest = each + spare // max(sum(lane > each for lane in wanted[:-1]), 1)
-        return [*(min(lane, widest) for lane in wanted[:-1]), wanted[-1]]
-    return [_NUMBERED_LANE] * len(participants) if room >= _NUMBERED_LANE * (len(participants) - 1) else None
+    if each < _LANE_WIDTH:
+        return None
+    spare = sum(max(each - lane, 0) for lane in wanted[:-1])
+    widest = each + spare // max(sum(lane > each for lane in wanted[:-1]), 1)
+    return [*(min(lane, widest) for lane in wanted[:-1]), wanted[-1]]
 
 
 def _heads(texts: Sequence[str], lanes: Sequence[int], left: int, width: int | None, style: str) -> Line:
@@ -158,16 +149,6 @@ def _listed(chart: Chart, width: int | None, numbers: int) -> Iterator[Line]:
         yield [(head, "dim"), (_cut(escaped(arrow.label), width, cell_width(head)), style)]
     if chart.note:
         yield [(escaped(chart.note), "dim")]
-
-
-def _name(participant: Participant) -> str:
-    return escaped(participant.name)
-
-
-def _detail(participant: Participant, width: int | None) -> Line:
-    if not participant.detail:
-        return []
-    return [("  ", ""), (_cut(escaped(participant.detail), width, 7 + cell_width(_name(participant))), "dim")]
 
 
 def _cut(text: str, width: int | None, taken: int) -> str:

@@ -68,6 +68,12 @@ def test_a_long_label_goes_on_below_beside_the_lifelines():
     ]
 
 
+def test_names_that_do_not_fit_make_a_list():
+    people = tuple(f"client-{number}" for number in range(6))
+    lines = answer_text(Answer("sequence", [ladder(people, ((0, 5, "Fetch v12"),))]), 80).splitlines()
+    assert lines[1:] == ["10:00:00.123 7  client-0 ─> client-5  Fetch v12"]
+
+
 def test_without_a_width_labels_are_whole():
     lines = answer_text(Answer("sequence", [ladder(arrows=((0, 1, "x" * 300),))])).splitlines()
     assert "x" * 300 in lines[-1]
