@@ -123,7 +123,6 @@ def test_workers_of_connect_that_join_by_themselves_are_no_loop_and_get_no_advic
     assert "consumer" not in row["meaning"] + row["advice"]
 
 
-
 def test_a_client_that_is_not_let_in_is_an_error_unless_it_comes_in_later():
     refused = call("JoinGroup", 1, {"memberId": "", "protocols": []}, {"errorCode": 23, "memberId": ""}, client="a")
     assert (

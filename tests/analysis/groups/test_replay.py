@@ -169,7 +169,6 @@ def test_a_group_that_forms_again_takes_as_long_as_its_joins_and_was_empty_in_be
     assert empty.time == pytest.approx(timeline.members["a"].ended)
 
 
-
 def test_a_rebalance_that_begins_again_before_it_is_over_is_one():
     refused = call("SyncGroup", 5, {"memberId": "a", "generationId": 2}, {"errorCode": 27}, client="a")
     timeline = timeline_of(
@@ -241,7 +240,6 @@ def test_members_that_the_group_had_before_the_capture_join_again():
     assert timeline_of(new, sync(5, "a", 7, ORDERS_0)).rebalances[0].is_forming
 
 
-
 def test_who_was_only_refused_is_no_member_and_speaks_for_no_protocol():
     refused = call(
         "ConsumerGroupHeartbeat", 5, {"memberId": "id-2", "memberEpoch": 1}, {"errorCode": 69, "memberEpoch": 0}
@@ -278,7 +276,6 @@ def test_a_member_whose_calls_are_not_in_the_input_is_not_said_to_have_vanished(
     assert removed.client == "connect-worker-b"
     assert removed.reason == "is not in the group any more; its calls are not in the input"
     assert removed.seconds is None
-
 
 
 def test_a_client_that_comes_back_on_its_connection_soon_has_subscribed_anew():
@@ -339,7 +336,6 @@ def test_a_member_that_lost_its_epoch_joins_anew():
     )
     assert kinds(timeline, "fenced", "join") == [("join", "a"), ("fenced", "a"), ("join", "a")]
     assert timeline.rebalances[-1].all_triggers[0].cause == "fenced"
-
 
 
 def test_a_new_subscription_is_a_trigger():
@@ -465,7 +461,6 @@ def test_what_calls_and_records_tell_counts_once():
     assert len(assigned(both)) == len(assigned(alone))
 
 
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -494,7 +489,6 @@ def test_bodies_of_wrong_types_are_no_trouble(value):
                 groups.add(call(api, second, request, response))
     groups.add(call("JoinGroup", 500, {"groupId": value}, {}))
     assert groups.answer().tables
-
 
 
 def test_a_heartbeat_without_a_member_is_that_of_the_member_on_its_connection():

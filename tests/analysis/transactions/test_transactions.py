@@ -106,7 +106,6 @@ def test_the_end_of_a_transaction_that_began_before():
     assert (row["begin"], row["result"], row["durationSeconds"]) == (None, "committed", None)
 
 
-
 def test_without_the_coordinator_the_result_is_unknown():
     assert results(timeline(PRODUCE)) == [("t", None, "unknown", None)]
 
