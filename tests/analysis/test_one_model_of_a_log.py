@@ -67,13 +67,6 @@ def pending_offsets(folder):
     }
 
 
-@pytest.mark.shared
-@pytest.mark.parametrize("cluster", ["k44-clean", "k28-zk"])
-def test_the_state_of_real_offsets_has_the_open_transactions(cluster):
-    by_state, by_batches = pending_offsets(REAL / cluster / "__consumer_offsets-0")
-    assert by_state == by_batches == set()
-
-
 def test_the_state_of_compacted_offsets_has_the_open_transactions(tmp_path):
     def commits(offset, producer):
         value = {"offset": 1, "leaderEpoch": 0, "metadata": "", "commitTimestamp": 1}

@@ -29,13 +29,6 @@ def test_all_columns_after_some():
         assert {"frame", "packet", "latency_us", "topics", "anomalies"} <= {*columns}
 
 
-def test_a_request_log():
-    log = next((SAMPLES / "request-logs").glob("*.log"), None) or next((SAMPLES / "request-logs").iterdir())
-    with kwire.tables(log) as tables:
-        rows = tables.sql("select distinct source, kind from frames order by kind").fetchall()
-    assert rows == [("request-log", "request"), ("request-log", "response")]
-
-
 @pytest.mark.parametrize(
     ("query", "why"),
     [

@@ -100,13 +100,6 @@ def test_choices_leave_them_out():
     assert (done.code, done.out, "left out" in done.err) == (0, "", True)
 
 
-def test_unreadable(tmp_path):
-    (tmp_path / "meta.properties").mkdir()
-    lock = tmp_path / ".lock"
-    lock.write_bytes(b"")
-    assert kwire("dump", lock).code == 2
-
-
 @examples(120)
 @given(st.sampled_from(FILES), st.data())
 def test_damage_is_shown_and_never_an_error(file, data):

@@ -4,7 +4,7 @@ import pytest
 from kit.logs import TIME, batch_at, marker
 
 from kwire_cli.records import producers
-from kwire_cli.records.producers import RESTARTED, Appended, ProducerState, SnapshotEntry
+from kwire_cli.records.producers import RESTARTED, ProducerState, SnapshotEntry
 from kwire_cli.records.reading import items, source_of
 
 
@@ -34,14 +34,6 @@ def test_a_transaction_from_its_first_batch_to_its_marker():
     assert begun(state) == [(2, 0, 3, True)]
 
 
-def test_the_next_batch_of_an_idempotent_producer_changes_nothing_else():
-    state = ProducerState()
-    [_, second, other] = appended(state, data(0), data(1, sequence=1), batch_at(2))
-    assert second == Appended([])
-    assert other == Appended()
-    assert (state.by_id[1].last_sequence, state.next_offset) == (1, 3)
-
-
 @pytest.mark.parametrize(
     ("head", "code", "missing", "text"),
     [
@@ -62,14 +54,6 @@ def test_what_was_open_before_missing_offsets_may_have_ended_there():
     appended(state, data(0, transactional=True), data(7, sequence=3, transactional=True))
     assert begun(state) == [(1, 0, 0, False)]
     assert not state.complete
-
-
-def test_a_batch_of_an_older_epoch_is_in_the_log_all_the_same():
-    state = ProducerState()
-    found = appended(state, data(0, epoch=4), data(1, epoch=3, transactional=True))
-    assert [problem.code for problem in found[1].problems] == ["PRODUCER_EPOCH"]
-    assert begun(state) == [(1, 3, 1, True)]
-    assert state.by_id[1].epoch == 4
 
 
 def test_an_emptied_marker_says_nothing():

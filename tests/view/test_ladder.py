@@ -74,11 +74,6 @@ def test_names_that_do_not_fit_make_a_list():
     assert lines[1:] == ["10:00:00.123 7  client-0 ─> client-5  Fetch v12"]
 
 
-def test_without_a_width_labels_are_whole():
-    lines = answer_text(Answer("sequence", [ladder(arrows=((0, 1, "x" * 300),))])).splitlines()
-    assert "x" * 300 in lines[-1]
-
-
 @pytest.mark.parametrize("text", EVIL)
 def test_names_move_no_cursor_and_break_no_line(text):
     people = (text, "node 1")

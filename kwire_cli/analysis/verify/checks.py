@@ -1,4 +1,4 @@
-"""Faults, and the checks of leader epochs and producer snapshots.
+"""Faults, and the check of producer snapshots.
 
 A fault is a content of a file that a broker does not write. docs/dump.md lists the codes with their meanings. The
 anomalies of a single file are faults too.
@@ -6,7 +6,6 @@ anomalies of a single file are faults too.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from kwire_cli.records.batch import Source
     from kwire_cli.records.gaps import Gap
     from kwire_cli.records.producers import Producer, ProducerState
-    from kwire_cli.source.logs.contents import LeaderEpoch
     from kwire_cli.source.logs.indexes import ProducerEntry
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores.paths import Place
@@ -89,52 +87,6 @@ def from_anomalies(file: Place, anomalies: Iterable[Anomaly], offset: int | None
     for anomaly in anomalies:
         text = f"{anomaly.path}: {anomaly.detail}" if anomaly.path else anomaly.detail
         yield Fault(anomaly.code, str(file), anomaly.offset, offset, text)
-
-
-class LeaderEpochCheck:
-    """The check of leader epochs: they must not decrease, and must agree with the leader-epoch-checkpoint.
-
-    `entries` contains the ascending entries of the checkpoint. It is empty if the checkpoint is invalid.
-    """
-
-    def __init__(self, file: Place, entries: Sequence[LeaderEpoch]) -> None:
-        self._file = str(file)
-        self._entries = entries
-        self._starts = [entry.start_offset for entry in entries]
-        self._highest = -1
-        self._compared: set[tuple[int, int]] = set()
-
-    def batch(self, log: Place, batch: Batch) -> Iterator[Fault]:
-        """Yield the faults of a valid batch. Formats v0 and v1 have no epochs."""
-        head = batch.head
-        epoch = head.leader_epoch
-        if epoch < 0:
-            return
-        if epoch < self._highest:
-            text = f"leader epoch {epoch} after {self._highest}"
-            yield Fault("LEADER_EPOCH_ORDER", str(log), batch.position, head.base_offset, text)
-        self._highest = max(self._highest, epoch)
-        at = bisect_right(self._starts, head.base_offset) - 1
-        if not self._entries or (epoch, at) in self._compared:
-            return
-        self._compared.add((epoch, at))
-        # The first entry moves to the log start offset. A segment may start before it, with the same or older epochs.
-        entry = self._entries[max(at, 0)]
-        if epoch > entry.epoch or (at >= 0 and epoch != entry.epoch):
-            text = (
-                f"the batch at offset {head.base_offset} is of leader epoch {epoch}, and by the checkpoint of "
-                f"{entry.epoch}"
-            )
-            yield Fault("LEADER_EPOCH_CHECKPOINT", self._file, entry.at, head.base_offset, text)
-
-    def end(self, end_offset: int) -> Iterator[Fault]:
-        """Yield the faults of entries beyond the end of the log."""
-        for entry in self._entries:
-            if entry.start_offset > end_offset:
-                text = (
-                    f"epoch {entry.epoch} begins at offset {entry.start_offset}, and the log ends before {end_offset}"
-                )
-                yield Fault("LEADER_EPOCH_CHECKPOINT", self._file, entry.at, entry.start_offset, text)
 
 
 def snapshot_differences(

@@ -1,4 +1,4 @@
-"""Verification of a partition's folder: its segments in order, each with its indexes, then producers and leader epochs.
+"""Verification of a partition's folder: its segments in order, each with its indexes, then producers.
 
 Headers of batches, transaction markers and all files in use are read in one pass. Memory grows by 41 bytes for each
 batch of one segment. Segments that are not in use, such as `.deleted` files, do not belong to the log, and are not
@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.verify.checks import Checked, Fault, LeaderEpochCheck, from_anomalies, snapshot_differences
+from kwire_cli.analysis.verify.checks import Checked, Fault, from_anomalies, snapshot_differences
 from kwire_cli.analysis.verify.indexes import INDEXES, Segment
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import PADDING, Batch, deep_faults
@@ -88,7 +88,7 @@ class _Verification:
         self.topic = part.name.topic if part.name else None
         self.start = self.logs[0][1] if self.logs else 0
         self.producers = ProducerState(self.start, sequences=self.topic != CONSUMER_OFFSETS)
-        self.epochs = LeaderEpochCheck(part.path, ())
+        self.leader_epoch = -1
         self.lost = False
         self._hide = Redaction(catalog()).record
 
@@ -99,7 +99,8 @@ class _Verification:
 
     def faults(self) -> Iterator[Fault]:
         """Yield all faults."""
-        yield from self._texts()
+        for file in filter(is_text, self.part.files):
+            yield from self.checked.read(file.path)
         bases = {base for _, base in self.logs}
         for file in chain.from_iterable(map(self.part.of, INDEXES)):
             base = file.name.base_offset
@@ -111,16 +112,9 @@ class _Verification:
             yield from self._segment(file, base, following[1] if following else None)
         if self.logs:
             yield from self._compare_snapshots(None)
-            yield from self.epochs.end(max(self.next_offset, self.logs[-1][1]))
         for file in self.part.of(Kind.CHECKPOINT):
             yield from self._verify_snapshot(file)
         self.checked.counts["notInUse"] += len(self.part.unused)
-
-    def _texts(self) -> Iterator[Fault]:
-        for file in filter(is_text, self.part.files):
-            contents = yield from self.checked.read(file.path)
-            if file.kind is Kind.LEADER_EPOCHS and not contents.anomalies:
-                self.epochs = LeaderEpochCheck(file.path, contents.entries)
 
     def _compare_snapshots(self, upto: int | None) -> Iterator[Fault]:
         """Yield the faults of snapshots with offsets up to `upto`, before the batch at `upto` is read.
@@ -186,7 +180,6 @@ class _Verification:
         self.lost = False
         if segment.is_indexed:
             segment.batches.add(batch)
-        yield from self.epochs.batch(segment.log, batch)
         yield from self._producers(segment, batch)
 
     def _offsets(self, segment: Segment, batch: Batch) -> Iterator[Fault]:
@@ -199,6 +192,10 @@ class _Verification:
         if base < segment.base or last >= segment.after:
             text = f"offsets {base} to {last} in a segment from {segment.base} to {segment.after - 1}"
             yield Fault("OFFSET_OUT_OF_SEGMENT", log, batch.position, base, text)
+        if 0 <= batch.head.leader_epoch < self.leader_epoch:
+            text = f"leader epoch {batch.head.leader_epoch} after {self.leader_epoch}"
+            yield Fault("LEADER_EPOCH_ORDER", log, batch.position, base, text)
+        self.leader_epoch = max(self.leader_epoch, batch.head.leader_epoch)
         if base > self.next_offset:
             if self.topic == CLUSTER_METADATA and not self.lost:
                 missing = f"offsets {self.next_offset} to {base - 1} are missing"

@@ -25,7 +25,6 @@ from kit.messages import ID, body_of
 
 from kwire_cli.analysis.calls import TableFold
 from kwire_cli.analysis.groups.groups import EVENTS, Groups
-from kwire_cli.analysis.groups.members import short
 from kwire_cli.analysis.groups.replay import REPLAYED, GroupReplay
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.view.terminal import answer_text
@@ -328,16 +327,6 @@ def test_an_epoch_that_nobody_raised_is_that_of_a_member_who_vanished():
     assert (timeline.first_generation, timeline.last_generation) == (1, 3)
 
 
-def test_a_member_that_lost_its_epoch_joins_anew():
-    timeline = timeline_of(
-        modern(1, "a", 0, 1, given=[0]),
-        modern(9, "a", 1, 0, error=110),
-        modern(9.5, "a", 0, 3, given=[0]),
-    )
-    assert kinds(timeline, "fenced", "join") == [("join", "a"), ("fenced", "a"), ("join", "a")]
-    assert timeline.rebalances[-1].all_triggers[0].cause == "fenced"
-
-
 def test_a_new_subscription_is_a_trigger():
     timeline = timeline_of(
         modern(1, "a", 0, 1, given=[0], request={"subscribedTopicNames": ["orders"]}),
@@ -525,15 +514,3 @@ def test_a_group_that_cannot_be_kept_is_counted(monkeypatch):
     monkeypatch.setattr("kwire_cli.analysis.groups.replay.MOST_MOVES", 1)
     groups = groups_of([beat(1, "a", 1), beat(2, "a", 1, error=25), call("Heartbeat", 3, {"groupId": "h"}, {})])
     assert groups.answer().notes == ["2 events were dropped, because there were too many"]
-
-
-def test_without_an_assignment_the_time_without_partitions_is_not_known():
-    (members,) = [
-        table for table in groups_of([beat(1, "a", 1), beat(2, "a", 1)]).answer().tables if table.name == "members"
-    ]
-    (row,) = members.rows
-    assert dict(zip([column.name for column in members.columns], row, strict=True))["withoutSeconds"] is None
-
-
-def test_the_beginning_of_a_member_id():
-    assert (short("worker-1-85503186-d35e", "worker-1"), short("abc")) == ("85503186", "abc")

@@ -5,7 +5,6 @@ from kit.commands import ROOT
 
 import kwire_cli as kwire
 from kwire_cli.analysis.calls import TableFold
-from kwire_cli.analysis.groups.replay import ROWS
 from kwire_cli.analysis.replays import REPLAYED
 from kwire_cli.message.redaction import Redaction
 
@@ -62,8 +61,3 @@ def test_names_of_partitions():
     with kwire.tables(SAMPLES / "incidents" / "sasl.pcap") as tables:
         assert named(("a", 0), ("b", 2), ("b", 3), ("b", 10)) == "a-0, b-2, 3 and 1 more"
         assert named(("src", -1), ("src", 0), ("src", 1)) == "src, src-0, 1"
-
-
-def test_an_input_without_groups_has_empty_tables():
-    with kwire.tables(SAMPLES / "incidents" / "sasl.pcap") as tables:
-        assert [tables.sql(f"select 1 from {table}").fetchall() for table in ROWS] == [[]] * len(ROWS)

@@ -78,23 +78,10 @@ def test_an_index_leads_to_the_last_batches_and_never_astray(folder):
         assert ends_in(folder.path).end == 400
 
 
-@pytest.mark.parametrize("name", ["garbage-0", "cutheader-0", "bitflip-0"])
-def test_damaged_samples(name):
-    assert ends_in(SAMPLES / "segments" / name).end == 109
-
-
 def test_a_folder_without_a_segment_has_no_ends(tmp_path):
     assert ends_in(tmp_path) is None
     (tmp_path / f"{0:020}.log.deleted").write_bytes(b"")
     assert ends_in(tmp_path) is None
-
-
-def test_a_log_that_is_cut_anywhere_ends_with_its_last_whole_batch(tmp_path):
-    data = (HANGING / LOG).read_bytes()
-    ends = [(0, 0), *((item.end, item.head.last_offset + 1) for item in items(source_of(data)))]
-    for cut in range(0, len(data) + 1, 7):
-        (tmp_path / LOG).write_bytes(data[:cut])
-        assert ends_in(tmp_path).end == max(end for at, end in ends if at <= cut)
 
 
 @examples(40)

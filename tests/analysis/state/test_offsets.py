@@ -1,4 +1,4 @@
-from kit.logs import ABORT, COMMIT, Log, keyed
+from kit.logs import COMMIT, Log, keyed
 
 PLACE = {"group": "g", "topic": "t", "partition": 0}
 
@@ -35,16 +35,6 @@ def test_offsets_of_a_transaction_count_once_it_is_committed():
     assert offsets(state, "pendingOffsets") == {("t", 0): 9, ("t", 1): 11}
     assert offsets(state.end(4, COMMIT)) == {("t", 0): 9, ("t", 1): 11}
     assert offsets(state, "pendingOffsets") == {}
-
-
-def test_an_aborted_transaction_leaves_what_was_there():
-    state = log().add(commit(5)).add(commit(9), producer=4).end(4, ABORT)
-    assert (offsets(state), offsets(state, "pendingOffsets")) == ({("t", 0): 5}, {})
-
-
-def test_a_marker_ends_only_its_own_producers_transaction():
-    state = log().add(commit(9), producer=4).add(commit(10), producer=5).end(5, COMMIT)
-    assert (offsets(state), offsets(state, "pendingOffsets")) == ({("t", 0): 10}, {("t", 0): 9})
 
 
 def test_a_later_commit_outside_the_transaction_stands():

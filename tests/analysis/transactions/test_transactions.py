@@ -110,10 +110,6 @@ def test_without_the_coordinator_the_result_is_unknown():
     assert results(timeline(PRODUCE)) == [("t", None, "unknown", None)]
 
 
-def test_markers_alone_show_how_a_transaction_ended():
-    assert results(timeline(MARKERS, MARKERS)) == [(None, 0, "committed", "coordinator")] * 2
-
-
 @pytest.mark.parametrize("name", ["fenced-producer.pcap", "fenced-producer"])
 def test_traffic_and_logs_show_the_same(name):
     fold = asked(Transactions(Redaction(CATALOG)), subjects(INCIDENTS / name))
@@ -146,11 +142,6 @@ def test_a_hanging_transaction_holds_readers_back():
     assert own["transactionalId"] == "settlement-7"
     assert {row["transactionalId"] for row in rows(fold, "events", only_open=True)} == {"settlement-7"}
     assert {row["transactionalId"] for row in rows(fold, ids=["ledger-1"])} == {"ledger-1"}
-
-
-def test_without_the_coordinators_log_nobody_knows_whether_it_hangs():
-    fold = asked(Transactions(Redaction(CATALOG)), subjects(INCIDENTS / "hanging-transaction" / "payments-0"))
-    assert [(row["coordinator"], row["hanging"]) for row in rows(fold, "heldBack")] == [(None, None)]
 
 
 def test_a_transaction_over_several_partitions_is_one():
@@ -196,12 +187,6 @@ def test_requests_that_follow_each_other_are_one_event():
     fold = timeline(INIT, ADD, PRODUCE, PRODUCE, PRODUCE, end())
     assert [row["count"] for row in rows(fold, "events")] == [1, 1, 3, 1]
     assert rows(fold)[0]["batches"] == 3
-
-
-def test_the_command_says_what_it_is_about():
-    done = kwire("transactions", INCIDENTS / "sasl.pcap", "--format", "json")
-    assert (done.code, '"no transaction"' in done.out) == (0, True)
-    assert kwire("transactions", ROOT / "samples" / "json" / "heartbeat-v4.json").code == 2
 
 
 def test_records_of_any_shape_are_taken():

@@ -44,13 +44,6 @@ def test_sequences(folder, rows, found):
     assert folder.put(0, "log", *batches(folder, *rows)).codes() == found
 
 
-def test_a_fault_says_where_it_is(folder):
-    first, second = batches(folder, (1, 0, 0, 2), (1, 0, 3, 1))
-    (fault,) = folder.put(0, "log", first, second).faults()
-    text = "producer 1 in epoch 0 writes sequence 3, and 2 is next after offset 1"
-    assert fault == ("SEQUENCE_GAP", str(folder.path / f"{0:020}.log"), len(first), 2, text)
-
-
 def test_a_broker_forgets_a_producer_after_a_day(folder):
     later = folder.time + 86_400_000
     parts = [
@@ -107,12 +100,6 @@ INDEXED = {
 @pytest.mark.parametrize(("row", "found"), INDEXED.values(), ids=INDEXED)
 def test_entries_of_the_index(folder, row, found):
     assert folder.put(0, "log", *transaction(folder)).aborted(0, row).codes() == found
-
-
-def test_a_committed_transaction_is_not_in_the_index(folder):
-    folder.put(0, "log", *transaction(folder, commit=True))
-    assert folder.codes() == []
-    assert folder.aborted(0, (1, 0, 2, 3)).codes() == ["ABORTED_NOT_IN_LOG"]
 
 
 def test_the_last_stable_offset_is_that_of_what_is_still_open(folder):
@@ -179,13 +166,6 @@ def test_markers(folder):
 def test_a_batch_outside_of_the_open_transaction(folder):
     parts = [*transaction(folder)[:1], folder.batch(2, producer=1, epoch=0, sequence=2)]
     assert folder.put(0, "log", *parts).codes() == ["TRANSACTION_MIXED"]
-
-
-@pytest.mark.parametrize(
-    "control", [(b"\0\0", bytes(6)), (b"\0\0\0\1", b"\0\0"), (b"\0\0\0\x09", bytes(6)), (None, None)]
-)
-def test_a_control_batch_without_a_marker(folder, control):
-    assert folder.put(0, "log", folder.batch(0, producer=1, epoch=0, control=control)).codes() == ["CONTROL_RECORD"]
 
 
 SNAPSHOTS = {
