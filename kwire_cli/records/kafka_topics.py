@@ -195,9 +195,6 @@ OWN_TOPICS = frozenset({*COORDINATORS, *FRAMED})
 FRAME_VERSION = 1
 """The version that Kafka writes and reads; the preview in 2.8 had version 0."""
 
-RETIRED = {("group-coordinator", 9): ("ShareGroupPartitionMetadataKey", "ShareGroupPartitionMetadataValue", 9)}
-"""Record types that Kafka 4.4 no longer has: their key, value, and the version under which the key is defined."""
-
 OTHER_VALUE_VERSIONS = {("ShareUpdateValue", 1): 0}
 """Values whose version differs from the version of their layout.
 
@@ -342,8 +339,7 @@ def part_readings(catalog: Catalog, topic: str, data: bytes) -> Iterator[RecordP
     """Yield some bytes of a coordinator's topic as a key, and as a value of each type."""
     module = COORDINATORS[topic]
     yield _coordinator(catalog, module, data, None)
-    retired = (names[:2] for (of, _), names in RETIRED.items() if of == module)
-    for _, name in (*record_types(catalog, module).values(), *retired):
+    for _, name in record_types(catalog, module).values():
         if name:
             value = _value(catalog, name, data)
             yield RecordPayload(None, value, framed=False, inside=_inside(catalog, value))
@@ -360,17 +356,6 @@ def record_types(catalog: Catalog, module: str) -> dict[int, tuple[str | None, s
     return names
 
 
-def type_names(catalog: Catalog, module: str, number: int) -> tuple[str | None, str | None, int]:
-    """Return the key and value of a record type of a coordinator, and the version that defines the key.
-
-    Retired types are included. An unknown key or value is None.
-    """
-    key, value = record_types(catalog, module).get(number, (None, None))
-    if not key and not value and (module, number) in RETIRED:
-        return RETIRED[module, number]
-    return key, value, 0
-
-
 def version_prefix(spec: MessageSpec, version: int) -> bytes:
     """Return the bytes that `version_before` reads, which Kafka writes before a message of this version."""
     if spec.type == "metadata":
@@ -381,7 +366,7 @@ def version_prefix(spec: MessageSpec, version: int) -> bytes:
 
 def _coordinator(catalog: Catalog, module: str, key: Any, value: Any) -> RecordPayload:
     number = version_of(key) if key is not None else None
-    key_name, value_name, key_version = type_names(catalog, module, number[0]) if number else (None, None, 0)
+    key_name, value_name = record_types(catalog, module).get(number[0] if number else -1, (None, None))
     notes = (
         (Anomaly("NULL_NOT_ALLOWED", "key", 0, "a record without a key; Kafka's coordinators fail here"),)
         if key is None
@@ -389,9 +374,7 @@ def _coordinator(catalog: Catalog, module: str, key: Any, value: Any) -> RecordP
     )
     shown_key = None if key is None else cut("key", "", key, "a record type")
     if number and key_name:
-        shown_key = replace(
-            plain_body("key", catalog.message(key_name), key_version, key, number[1]), type=str(number[0])
-        )
+        shown_key = replace(plain_body("key", catalog.message(key_name), 0, key, number[1]), type=str(number[0]))
     elif number:
         shown_key = kept("key", str(number[0]), None, key, _unknown(number[0], module), number[1])
     shown_value = None if value is None else _value(catalog, value_name, value)

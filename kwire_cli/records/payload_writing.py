@@ -26,7 +26,6 @@ from kwire_cli.records.kafka_topics import (
     record_types,
     transaction_states,
     type_name,
-    type_names,
 )
 from kwire_cli.records.payload_fields import FAMILIES, Role
 from kwire_cli.records.payload_model import version_of
@@ -152,12 +151,10 @@ class Payloads:
             number = _int16(key, "type")
         elif raw is not None:
             number = (version_of(raw) or (None,))[0]
-        key_name, value_name, key_version = (
-            (None, None, 0) if number is None else type_names(self.catalog, module, number)
-        )
+        key_name, value_name = record_types(self.catalog, module).get(-1 if number is None else number, (None, None))
         key_bytes = None
         if key and "key" not in record.value:
-            key_bytes = _prefix(number) + self._body(key_name, key, key_version)
+            key_bytes = _prefix(number) + self._body(key_name, key, 0)
         return key_bytes, None if value is None or "value" in record.value else self._value(value_name, value)
 
     def _value(self, name: str | None, value: Given) -> bytes:

@@ -55,67 +55,37 @@ def test_the_first_key_version_means_the_same_partition():
 
 
 def test_a_classic_group_with_its_members():
-    member = {
-        "memberId": "m1",
-        "groupInstanceId": None,
-        "clientId": "c",
-        "clientHost": "/127.0.0.1",
-        "rebalanceTimeout": 1,
-        "sessionTimeout": 2,
-        "subscription": "AAAAAAABAAF0/////w==",
-        "assignment": "",
-    }
-    value = {
-        "protocolType": "consumer",
-        "generation": 2,
-        "protocol": "range",
-        "leader": "m1",
-        "currentStateTimestamp": 5,
-        "members": [member],
-    }
-    state = log().add(keyed(2, "GroupMetadata", {"group": "g"}, value, version=3))
+    member = {"memberId": "m1", "groupInstanceId": None, "clientId": "c", "clientHost": "/127.0.0.1", "assignment": ""}
+    member |= {"rebalanceTimeout": 1, "sessionTimeout": 2, "subscription": "AAAAAAABAAF0/////w=="}
+    value = {"protocolType": "consumer", "generation": 2, "protocol": "range", "leader": "m1", "members": [member]}
+    state = log().add(keyed(2, "GroupMetadata", {"group": "g"}, value | {"currentStateTimestamp": 5}, version=3))
     [group] = state.rows("groups")
     assert (group["state"], group["generation"], group["leader"]) == ("Stable", 2, "m1")
     assert state.rows("members")[0]["subscription"]["topics"] == ["t"]
     assert state.add(keyed(2, "GroupMetadata", {"group": "g"}, None)).rows("groups") == []
 
 
+KEY, MEMBER = {"groupId": "g"}, {"groupId": "g", "memberId": "m"}
+ABOUT = {"instanceId": None, "rackId": None, "clientId": "c", "clientHost": "/h", "rebalanceTimeoutMs": 1}
+
+
 def consumer_group(state=0, epoch=3, assigned=3, member_epoch=3):
-    key, member = {"groupId": "g"}, {"groupId": "g", "memberId": "m"}
-    metadata = {
-        "instanceId": None,
-        "rackId": None,
-        "clientId": "c",
-        "clientHost": "/h",
-        "subscribedTopicNames": ["t"],
-        "subscribedTopicRegex": "",
-        "rebalanceTimeoutMs": 1,
-        "serverAssignor": None,
-    }
+    about = ABOUT | {"subscribedTopicNames": ["t"], "subscribedTopicRegex": "", "serverAssignor": None}
     held = [{"topicId": "AAAAAAAAAAAAAAAAAAAAAQ", "partitions": [0]}]
-    current = {
-        "memberEpoch": member_epoch,
-        "previousMemberEpoch": 0,
-        "state": state,
-        "assignedPartitions": held,
-        "partitionsPendingRevocation": [],
-    }
-    return (
-        log()
-        .add(keyed(5, "ConsumerGroupMemberMetadata", member, metadata))
-        .add(keyed(3, "ConsumerGroupMetadata", key, {"epoch": epoch}))
-        .add(keyed(6, "ConsumerGroupTargetAssignmentMetadata", key, {"assignmentEpoch": assigned}))
-        .add(keyed(7, "ConsumerGroupTargetAssignmentMember", member, {"topicPartitions": held}))
-        .add(keyed(8, "ConsumerGroupCurrentMemberAssignment", member, current))
-        .add(
-            keyed(
-                16,
-                "ConsumerGroupRegularExpression",
-                key | {"regularExpression": "t.*"},
-                {"topics": ["t"], "version": 1, "timestamp": 2},
-            )
-        )
+    current = {"memberEpoch": member_epoch, "previousMemberEpoch": 0, "state": state, "assignedPartitions": held}
+    expression = {"topics": ["t"], "version": 1, "timestamp": 2}
+    records = (
+        (5, "MemberMetadata", MEMBER, about),
+        (3, "Metadata", KEY, {"epoch": epoch}),
+        (6, "TargetAssignmentMetadata", KEY, {"assignmentEpoch": assigned}),
+        (7, "TargetAssignmentMember", MEMBER, {"topicPartitions": held}),
+        (8, "CurrentMemberAssignment", MEMBER, current | {"partitionsPendingRevocation": []}),
+        (16, "RegularExpression", KEY | {"regularExpression": "t.*"}, expression),
     )
+    found = log()
+    for number, name, key, value in records:
+        found.add(keyed(number, f"ConsumerGroup{name}", key, value))
+    return found
 
 
 def test_a_consumer_group_and_its_states():
@@ -132,45 +102,23 @@ def test_a_consumer_group_and_its_states():
 
 
 def test_a_streams_group_is_not_ready_without_its_topology():
-    key, member = {"groupId": "s"}, {"groupId": "s", "memberId": "m"}
-    who = {
-        "instanceId": None,
-        "rackId": None,
-        "clientId": "c",
-        "clientHost": "/h",
-        "rebalanceTimeoutMs": 1,
-        "topologyEpoch": 0,
-        "processId": "p",
-        "userEndpoint": None,
-        "clientTags": [],
-    }
-    tasks: dict[str, list[int]] = {name: [] for name in ("activeTasks", "standbyTasks", "warmupTasks")}
-    current = (
-        tasks
-        | {f"{name}PendingRevocation": [] for name in tasks}
-        | {"memberEpoch": 1, "previousMemberEpoch": 0, "state": 1}
-    )
-    state = (
-        Log("__consumer_offsets")
-        .add(keyed(19, "StreamsGroupMemberMetadata", member, who))
-        .add(keyed(17, "StreamsGroupMetadata", key, {"epoch": 1, "metadataHash": 0, "validatedTopologyEpoch": 0}))
-        .add(keyed(20, "StreamsGroupTargetAssignmentMetadata", key, {"assignmentEpoch": 1}))
-        .add(keyed(22, "StreamsGroupCurrentMemberAssignment", member, current))
-    )
+    about = ABOUT | {"topologyEpoch": 0, "processId": "p", "userEndpoint": None, "clientTags": []}
+    tasks = [f"{name}Tasks{more}" for name in ("active", "standby", "warmup") for more in ("", "PendingRevocation")]
+    current = {name: [] for name in tasks} | {"memberEpoch": 1, "previousMemberEpoch": 0, "state": 1}
+    state = log()
+    state.add(keyed(19, "StreamsGroupMemberMetadata", MEMBER, about))
+    state.add(keyed(17, "StreamsGroupMetadata", KEY, {"epoch": 1, "metadataHash": 0, "validatedTopologyEpoch": 0}))
+    state.add(keyed(20, "StreamsGroupTargetAssignmentMetadata", KEY, {"assignmentEpoch": 1}))
+    state.add(keyed(22, "StreamsGroupCurrentMemberAssignment", MEMBER, current))
     assert state.rows("groups")[0]["state"] == "NotReady"
-    state.add(keyed(23, "StreamsGroupTopology", key, {"epoch": 0, "subtopologies": []}))
+    state.add(keyed(23, "StreamsGroupTopology", KEY, {"epoch": 0, "subtopologies": []}))
     assert state.rows("groups")[0]["state"] == "Stable"
 
 
 def test_a_share_group():
-    key = {"groupId": "s"}
     parts = {"initializingTopics": [], "initializedTopics": [], "deletingTopics": []}
-    state = (
-        log()
-        .add(keyed(11, "ShareGroupMetadata", key, {"epoch": 1, "metadataHash": 0}))
-        .add(keyed(15, "ShareGroupStatePartitionMetadata", key, parts))
-    )
-    [group] = state.rows("groups")
+    state = log().add(keyed(11, "ShareGroupMetadata", KEY, {"epoch": 1, "metadataHash": 0}))
+    [group] = state.add(keyed(15, "ShareGroupStatePartitionMetadata", KEY, parts)).rows("groups")
     assert (group["type"], group["state"], group["statePartitions"]) == ("share", "Empty", parts)
 
 
