@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import islice
+from json import loads
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from kwire_cli.cli.options import HEX_ROWS
 from kwire_cli.cli.streamed_table import StreamedTable
 from kwire_cli.errors import InputError, counted
-from kwire_cli.records.batch import head_json, note_payloads, record_json
+from kwire_cli.records.batch import note_payloads
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.registers import Register
 from kwire_cli.records.selection import Selection
@@ -23,10 +24,10 @@ from kwire_cli.view.json import dumps
 from kwire_cli.view.lines import anomaly_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.cli.sorting import Order
+    from kwire_cli.cli.options import Listing
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.message.redaction import Redaction
     from kwire_cli.records.batch import Batch, Hide, Record, Source
@@ -70,30 +71,28 @@ class BatchSettings:
         deep: Show the records of batches.
         several: There may be more than one file, so each file is named.
         topics: Topics of the wanted partitions. Empty for all topics.
-        limit: Maximum number of batches, or of records with `deep`.
-        wide: Tables have all columns, even if they are wider than the terminal.
 
     """
 
     view: type[View]
+    options: Listing
     redaction: Redaction
     how: Reading
     selection: Selection = field(default_factory=Selection)
     deep: bool = False
-    full: bool = False
     register: Register = field(default_factory=Register)
     several: bool = False
     topics: tuple[str, ...] = ()
-    limit: int | None = None
-    order: Order | None = None
-    """The order of batches, or of records with `deep`. None keeps the order of the files."""
-    wide: bool = False
-    strict: bool = False
+
+    @property
+    def limit(self) -> int | None:
+        """The maximum number of batches, or of records with `deep`."""
+        return self.options.top
 
     @property
     def shows_all(self) -> bool:
         """Return whether all batches are shown, in the order of the file."""
-        return self.selection.everything and self.limit is None and self.order is None
+        return self.selection.everything and self.limit is None and self.options.order is None
 
 
 class View:
@@ -180,7 +179,7 @@ class Tree(View):
         records = shown.records if self.deep else None
         if records and (batch := shown.batch):
             note_payloads(batch, records, shown.notes, self.hide)
-        look = RecordLook(self.hide, self.settings.full, self.settings.register)
+        look = RecordLook(self.hide, self.settings.options.full, self.settings.register)
         self.environment.write_lines(tree_lines(shown.item, records, shown.notes, look))
 
 
@@ -193,7 +192,7 @@ class Hex(View):
         super().__init__(environment, settings)
         from kwire_cli.view.hex import HexForm, batch_hex_lines  # start-up counts
 
-        self._form = HexForm(None if settings.full else HEX_ROWS, environment.width)
+        self._form = HexForm(None if settings.options.full else HEX_ROWS, environment.width)
         self._lines = batch_hex_lines
 
     def show(self, shown: Shown) -> None:
@@ -217,7 +216,7 @@ class TableView(View):
         from kwire_cli.view import batch_table  # most views do without
 
         self._rows = batch_table
-        room = None if settings.wide else environment.width
+        room = None if settings.options.wide else environment.width
         columns = batch_table.table_columns(deep=self.deep)
         self._table = StreamedTable(environment, columns, room, waits=room is not None)
         self._counts = AnomalyCounts("batch", "batches")
@@ -314,32 +313,6 @@ class CsvView(ForPrograms):
             self._columns = columns
 
 
-class Json(View):
-    """A document for each batch and for each file without batches."""
-
-    def show(self, shown: Shown) -> None:
-        """Show a batch or a gap."""
-        item, records, notes = shown
-        hide = self.hide if self.deep else None
-        if isinstance(item, Gap):
-            document = item.to_json(deep=self.deep, hide=hide)
-        else:
-            document = head_json(item)
-            if self.deep:
-                document["records"] = [
-                    record_json(item, record, number, notes, hide) for number, record in records or ()
-                ]
-            document["anomalies"] = [note._asdict() for note in (*item.notes, *notes)]
-        self.environment.write(dumps(self.label | document, indent=True))
-
-    def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
-        """Show at most `left` entries. Return the number of entries shown."""
-        document = contents.to_json()
-        document["entries"] = document["entries"][:left]
-        self.environment.write(dumps(self.label | document, indent=True))
-        return len(document["entries"])
-
-
 class JsonLines(ForPrograms):
     """A line for each batch, and for each entry of a file without batches."""
 
@@ -349,7 +322,7 @@ class JsonLines(ForPrograms):
         super().__init__(environment, settings)
         from kwire_cli.view import batch_json  # start-up counts
 
-        self._texts = batch_json
+        self._texts: Any = batch_json
 
     def show_first(self, source: Source, reader: Reader, on_progress: Callable[[], None]) -> tuple[int, bool]:
         """Show the first batches of a file, up to the first batch that the fast path does not support."""
@@ -363,17 +336,38 @@ class JsonLines(ForPrograms):
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
+        for piece in self._pieces(shown):
+            self.environment.write_text(piece)
+
+    def _pieces(self, shown: Shown) -> Iterator[bytes]:
         item, records, notes = shown
         chosen = None if records is None else [records]
         hide = self.hide if self.deep else None
-        pieces = self._texts.line_pieces(item, label=self.label, deep=self.deep, hide=hide, chosen=chosen, notes=notes)
-        for piece in pieces:
-            self.environment.write_text(piece)
+        return self._texts.line_pieces(item, label=self.label, deep=self.deep, hide=hide, chosen=chosen, notes=notes)
 
     def write_entries(self, contents: Contents[Any], entries: Entries) -> None:
         """Write these entries of a file."""
         for entry in entries:
             self.environment.write(dumps(self.label | entry, indent=False))
+
+
+class Json(JsonLines):
+    """A document for each batch and for each file without batches."""
+
+    def show_first(self, source: Source, reader: Reader, on_progress: Callable[[], None]) -> tuple[int, bool]:
+        """Show nothing: there is no fast path."""
+        return 0, False
+
+    def show(self, shown: Shown) -> None:
+        """Show a batch or a gap."""
+        self.environment.write(dumps(loads(b"".join(self._pieces(shown))), indent=True))
+
+    def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
+        """Show at most `left` entries. Return the number of entries shown."""
+        document = contents.to_json()
+        document["entries"] = document["entries"][:left]
+        self.environment.write(dumps(self.label | document, indent=True))
+        return len(document["entries"])
 
 
 VIEWS: dict[str, type[View]] = {

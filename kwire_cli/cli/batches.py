@@ -44,10 +44,11 @@ class BatchRun:
         self.settings = settings
         self.view = settings.view(environment, settings)
         self.progress = environment.progress
-        self.left = None if settings.order else settings.limit
+        order = settings.options.order
+        self.left = None if order else settings.limit
         self._ordering: Ordering[_SortedItem] | None = None
-        if settings.order:
-            self._ordering = Ordering(self._check_order(settings.order), settings.limit)
+        if order:
+            self._ordering = Ordering(self._check_order(order), settings.limit)
         self.topics: set[str] = set()
         """Topics in the names of the folders."""
         self.files = 0
@@ -135,7 +136,7 @@ class BatchRun:
         With --strict and --deep, anomalies in the payloads of records count too.
         """
         settings = self.settings
-        if settings.strict and settings.deep and has_payloads(batch):
+        if settings.options.strict and settings.deep and has_payloads(batch):
             return bool(deep_faults(batch, settings.redaction.record))
         return bool(batch.notes or notes)
 

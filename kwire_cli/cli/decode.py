@@ -9,24 +9,21 @@ from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from kwire_cli.cli.command import Command
-from kwire_cli.cli.completers import complete_columns, complete_file, complete_filter
+from kwire_cli.cli.completers import complete_file, complete_filter
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.fits import ALL_MESSAGES, BATCHES, CAPTURES, LISTED, ROWS, refuse_unfit, refuse_unless
+from kwire_cli.cli.fits import BATCHES, CAPTURES, LISTED, ROWS, refuse_unfit, refuse_unless
 from kwire_cli.cli.inputs import Terminal, not_understood, reading_of, shows_secrets
-from kwire_cli.cli.message_views import FIELD_VIEWS, VIEWS, MessageSettings
+from kwire_cli.cli.message_views import CAPTURE_VIEWS, FIELD_VIEWS, VIEWS, MessageOptions
 from kwire_cli.cli.options import (
     Captures,
-    Checks,
     FrameChoosing,
     Headers,
     Messages,
-    Secrets,
-    Tables,
     refuse_terminal,
     topic_option,
 )
@@ -36,7 +33,7 @@ from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import DecodeError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.message.frames import Frame
-from kwire_cli.message.redaction import Redaction
+from kwire_cli.message.redaction import Redaction, note_of_guess
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Follow, Read, empty_inputs
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.cli.batches import BatchRun
     from kwire_cli.cli.capture_inputs import Pair
-    from kwire_cli.cli.environment import Interrupt
     from kwire_cli.cli.message_views import View
     from kwire_cli.cli.report import Page
     from kwire_cli.source.kafka.captured import Captured
@@ -55,9 +51,6 @@ if TYPE_CHECKING:
     from kwire_cli.source.reading import Opened, Reading
 
 _TAKES = frozenset({Kind.CAPTURE, Kind.REQUEST_LOG, Kind.BATCHES, Kind.LOG_FILE, Kind.FRAMES, Kind.BODY})
-
-CAPTURE_FORMS = ("pcap", "pcapng")
-"""The formats that copy packets. Their views are imported only for these formats."""
 
 PAGE = "html"
 """The format of a page for a browser, which is the page of `kwire report` with the frames first."""
@@ -83,7 +76,7 @@ EXAMPLES = (
 )
 
 
-class Options(Checks, Tables, Captures, FrameChoosing, Messages, Headers, Payloads, Secrets):
+class Options(MessageOptions, Captures, FrameChoosing, Messages, Headers, Payloads):
     """Options of `kwire decode`."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
@@ -106,29 +99,8 @@ class Options(Checks, Tables, Captures, FrameChoosing, Messages, Headers, Payloa
         "--format",
         "-f",
         section="Output",
-        type=click.Choice((*VIEWS, "wide", PAGE, *CAPTURE_FORMS)),
+        type=click.Choice((*VIEWS, "wide", PAGE)),
         help="Set the output format; pcap copies packets.  [default: table or tree; jsonl in a pipe]",
-    )
-    fields: str | None = option(
-        "--fields",
-        section="Output",
-        fits=CAPTURES,
-        metavar="A,B,C",
-        shell_complete=complete_columns,
-        help="Show only these columns or fields (table, csv, json).",
-    )
-    records: str | None = option(
-        "--records",
-        section="Output",
-        type=click.Choice(["decoded", "size", "base64"]),
-        help="Show records decoded, by size or as base64 (json, jsonl).",
-    )
-    lossless: bool = flag(
-        "--lossless",
-        section="Output",
-        fits=ALL_MESSAGES,
-        rare=True,
-        help="Keep what JSON cannot carry, so that encode restores the same bytes.",
     )
 
     def check(self) -> None:
@@ -154,17 +126,7 @@ class Options(Checks, Tables, Captures, FrameChoosing, Messages, Headers, Payloa
     @property
     def is_capture(self) -> bool:
         """Return whether packets are copied."""
-        return (self.fmt or self.suffix_among(CAPTURE_FORMS)) in CAPTURE_FORMS
-
-    @property
-    def records_form(self) -> str:
-        """The form of records in JSON: the requested one, base64 with --lossless, or else decoded."""
-        return self.records or ("base64" if self.lossless else "decoded")
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names in --fields."""
-        return () if self.fields is None else tuple(name.strip() for name in self.fields.split(","))
+        return (self.fmt or self.suffix_among(CAPTURE_VIEWS)) in CAPTURE_VIEWS
 
 
 @click.command(name="decode", cls=Command, examples=EXAMPLES)
@@ -177,7 +139,7 @@ def command(environment: Environment, options: Options) -> int:
     """
     if options.as_topic is not None:
         return _show_record(environment, options, options.as_topic)
-    views = _select_views(options) if options.fields is None else FIELD_VIEWS
+    views = VIEWS if options.fields is None else FIELD_VIEWS
     if options.fmt and options.fmt not in (*views, "wide"):
         refuse(options, ("fields",), f"shows {', '.join(views)}, not {options.fmt}")
     fmt = options.format_for(environment, (*views, PAGE))
@@ -191,46 +153,18 @@ def command(environment: Environment, options: Options) -> int:
     follow = Follow(stop=lambda: bool(interrupt)) if options.follow else None
     how = replace(reading_of(options, follow=follow), packets=options.is_capture, verbose=options.verbose)
     inputs = open_inputs(options.source, how, Terminal(environment), takes=_TAKES)
-    settings = MessageSettings(
-        catalog=options.catalog,
-        show_secrets=shows_secrets(options, *options.source),
-        records=options.records_form,
-        lossless=options.lossless,
-        full=options.full,
-        fields=options.columns,
-        labelled=inputs.labelled,
-        wide=options.wide,
-    )
-    run = _Run(environment, options, settings, views, interrupt)
+    run = _Run(environment, options, views)
     run.show(inputs)
     return run.exit_code
-
-
-def _select_views(options: Options) -> Mapping[str, type[View]]:
-    """Return the views by format. Formats that copy packets are included only if one of them is requested."""
-    if not options.is_capture:
-        return VIEWS
-    from kwire_cli.cli.capture_files import VIEWS as PACKET_VIEWS  # start-up counts
-
-    return {**VIEWS, **PACKET_VIEWS}
 
 
 class _Run:
     """One run of the command over its inputs, with the facts that determine the exit code."""
 
-    def __init__(
-        self,
-        environment: Environment,
-        options: Options,
-        settings: MessageSettings,
-        views: Mapping[str, type[View]],
-        interrupt: Interrupt,
-    ) -> None:
+    def __init__(self, environment: Environment, options: Options, views: Mapping[str, type[View]]) -> None:
         self.environment = environment
         self.options = options
-        self.settings = settings
         self.views = views
-        self.interrupt = interrupt
         self._by_format: dict[str, View] = {}
         self.decodable = self.anomalies = False
         self.empty: bool | None = None
@@ -247,23 +181,27 @@ class _Run:
         found = (self.options.strict and self.anomalies) or (self.options.exit_code and bool(self.empty))
         return Exit.FOUND if found else Exit.DONE
 
-    def _use_view(self, opened: Opened) -> None:
+    def _use_view(self, opened: Opened, *, labelled: bool) -> None:
         """Set the view for an input. On a terminal, captures and logs are a table, and other messages are a tree."""
+        options = self.options
         is_table = opened.kind is Kind.CAPTURE or (opened.kind in BATCHES.kinds and opened.recognised.text is None)
-        for_eyes = "tree" if self.views is not FIELD_VIEWS and (self.options.full or not is_table) else "table"
-        self.fmt = self.options.format_for(self.environment, self.views, for_eyes)
-        if self.fmt in CAPTURE_FORMS and opened.kind is not Kind.CAPTURE:
+        for_eyes = "tree" if options.fields is None and (options.full or not is_table) else "table"
+        self.fmt = options.format_for(self.environment, self.views, for_eyes)
+        if self.fmt in CAPTURE_VIEWS and opened.kind is not Kind.CAPTURE:
             text = f"--format {self.fmt} is for captures, and {opened.label} is {opened.kind.what}"
             raise click.UsageError(text)
-        self.view = self._by_format.get(self.fmt) or self.views[self.fmt](self.environment, self.settings)
-        self._by_format[self.fmt] = self.view
+        if self.fmt not in self._by_format:
+            show_secrets = shows_secrets(options, *options.source)
+            view = self.views[self.fmt](self.environment, options, show_secrets=show_secrets, labelled=labelled)
+            self._by_format[self.fmt] = view
+        self.view = self._by_format[self.fmt]
 
     def show(self, inputs: Inputs) -> None:
         """Show all inputs."""
         for opened in inputs:
             refuse_unfit(self.options, opened)
             refuse_unless(ROWS, self.options, ("sort", "top"), opened)
-            self._use_view(opened)
+            self._use_view(opened, labelled=inputs.labelled)
             if opened.kind in BATCHES.kinds:
                 self._show_batches(opened, several=inputs.several)
             elif opened.kind is Kind.REQUEST_LOG:
@@ -321,16 +259,12 @@ class _Run:
         wanted = filter_of(options.catalog, options.filter, "either") if options.filter else None
         settings = batch_views.BatchSettings(
             view=batch_views.VIEWS[self.fmt],
+            options=options,
             redaction=self.view.redaction,
             how=how,
             selection=Selection(filter=wanted),
             deep=options.records != "size",
-            full=options.full,
             several=several,
-            limit=options.top,
-            order=options.order,
-            wide=options.wide,
-            strict=options.strict,
         )
         return batches.BatchRun(self.environment, settings)
 
@@ -342,9 +276,11 @@ class _Run:
         if options.order and not self.ordering:
             self.ordering = Ordering(order_of_lines(options.order), options.top)
         limit = None if self.ordering else options.top
-        lines = ChosenLines(opened, options, self.interrupt, limit, strict=options.strict)
+        lines = ChosenLines(opened, options, self.environment.interrupt, limit, strict=options.strict)
         with lines.watched(), nullcontext() if self.ordering else self._capture(whole=lines.is_whole):
-            show = self._add_to_ordering if self.ordering else self._show_function()
+            show: Callable[[Any], None] = self.view.pair if options.pairs else self.view.show
+            if self.ordering:
+                show = self._add_to_ordering
             for line in lines.pairs() if options.pairs else lines:
                 show(line)
         lines.note()
@@ -362,10 +298,6 @@ class _Run:
         finally:
             self.view.end_capture()
 
-    def _show_function(self) -> Callable[[Captured | Pair], None]:
-        """Return the function that shows a line, or with --pairs a request and its response."""
-        return cast("Callable[[Captured | Pair], None]", self.view.pair if self.options.pairs else self.view.line)
-
     def _add_to_ordering(self, line: Captured | Pair) -> None:
         """Add a line, or a pair sorted by its response if present, and release its decoded values to save memory."""
         from kwire_cli.filter.rows import FrameRow  # start-up counts
@@ -377,7 +309,7 @@ class _Run:
 
     def _show_ordered(self, lines: list[Captured | Pair]) -> None:
         with self._capture(whole=True):
-            show = self._show_function()
+            show: Callable[[Any], None] = self.view.pair if self.options.pairs else self.view.show
             for line in lines:
                 show(line)
 
@@ -395,6 +327,8 @@ class _Run:
             assert isinstance(subject, Frame | Decoded)  # noqa: S101 - for the type checker
             subject = self._guess_record(subject, opened.how)  # noqa: PLW2901 - the same bytes
             view.show(subject)
+            if isinstance(subject, Frame) and not view.HEADS and (note := self._note_of_guess(subject)):
+                self.environment.note(f"kwire: frame {subject.number}: {note}")
             self.decodable = self._is_decodable(subject, opened.how) or self.decodable
             self.anomalies = self.anomalies or (self.options.strict and self._is_anomalous(subject))
             self.environment.flush()
@@ -414,6 +348,10 @@ class _Run:
         text = f"the bytes fit {body.message} {body.version} of {topic}; --as-topic {topic} says it outright"
         self.environment.note(f"kwire: frame {subject.number}: {text}")
         return body
+
+    def _note_of_guess(self, frame: Frame) -> str | None:
+        """Return the note on the hidden values of a guess, which views for display have themselves."""
+        return note_of_guess(frame, self.view.redaction.frame(frame)) if frame.guess else None
 
     def _is_anomalous(self, subject: Frame | Decoded) -> bool:
         from kwire_cli.message.record_notes import is_anomalous_message  # start-up counts

@@ -23,12 +23,11 @@ from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
 from kwire_cli.cli.on_spark import OnSpark, in_tasks
 from kwire_cli.cli.options import (
     REPORT_FORMATS,
-    Checks,
     Decompression,
     HeaderKeys,
+    Listing,
     RecordSets,
     Secrets,
-    Tables,
     refuse_terminal,
 )
 from kwire_cli.cli.payloads import Payloads
@@ -75,7 +74,7 @@ EXAMPLES = (
 )
 
 
-class Options(Checks, RecordSets, HeaderKeys, Tables, OnSpark, Secrets, Payloads, Decompression):
+class Options(Listing, RecordSets, HeaderKeys, OnSpark, Secrets, Payloads, Decompression):
     """Options of `kwire dump`."""
 
     paths: tuple[str, ...] = argument(nargs=-1, metavar="[PATH]...", shell_complete=complete_file)
@@ -214,6 +213,7 @@ def _write_page(environment: Environment, options: Options) -> Exit:
 def _build_settings(environment: Environment, options: Options) -> BatchSettings:
     return BatchSettings(
         view=VIEWS[_choose_format(environment, options)],
+        options=options,
         redaction=Redaction(options.catalog, show_secrets=options.show_secrets),
         how=_build_reading(options),
         selection=Selection(
@@ -221,14 +221,9 @@ def _build_settings(environment: Environment, options: Options) -> BatchSettings
             filter_of(options.catalog, options.filter, "batches") if options.filter else None,
         ),
         deep=options.deep or options.reads_payloads,
-        full=options.full,
         register=read_register(options.register),
         several=_has_several_files(options.paths),
         topics=options.topics,
-        limit=options.top,
-        order=options.order,
-        wide=options.wide,
-        strict=options.strict,
     )
 
 

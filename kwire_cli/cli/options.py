@@ -461,3 +461,9 @@ class Tables(Report):
     def cuts_tables(self) -> bool:
         """Return whether the command itself limits tables to --top rows, if there is no --sort."""
         return False
+
+
+class Listing(Checks, Tables):
+    """Options for showing frames, batches or records one by one."""
+
+    SECTION: ClassVar[str] = "Output"

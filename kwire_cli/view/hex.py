@@ -2,7 +2,7 @@
 
 The rows of the outline are walked in the order of their bytes, so each byte is printed once. The bytes and the note of
 a field have the same colour, and neighbouring fields have different ones. Batches show their header and their records;
-decompressed records follow with separate offsets. The last section prints lines of captures, as trees and as hex.
+decompressed records follow with separate offsets.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from kwire_cli.engine.values import Form
 from kwire_cli.message.redaction import note_of_guess
 from kwire_cli.message.roles import RecordsAs
 from kwire_cli.records.batch import Batch, deep_anomalies
-from kwire_cli.structs.lengths import redacted
-from kwire_cli.view import tree as tree_view
 from kwire_cli.view.lines import Line, anomaly_lines, plain, printable, without_control
 from kwire_cli.view.outline import batch_of, body_part, frame_rows, item_row
 from kwire_cli.view.rows import NOUNS, Buffer, Extent, Field, Title, leaves, value_segments
@@ -29,7 +27,6 @@ if TYPE_CHECKING:
     from kwire_cli.message.frames import Frame
     from kwire_cli.records.batch import Hide
     from kwire_cli.records.gaps import Gap
-    from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.rows import Row
 
@@ -63,14 +60,18 @@ def frame_lines(
     hidden: dict[str, frozenset[int]],
     *,
     form: HexForm,
+    asked: Frame | None = None,
     reading: RecordsAs | None = None,
 ) -> Iterator[Line]:
-    """Yield a frame byte by byte. Bytes outside its parts are a gap. With `reading`, records are split into fields."""
+    """Yield a frame byte by byte. Bytes outside its parts are a gap.
+
+    With `reading`, records are split into fields. `asked` is the request if the frame is a response.
+    """
     frame = frame.shown(hidden)
     yield frame_title(frame, labelled=frame.logged)
     if note := note_of_guess(frame, hidden):
         yield [(note, "warning")]
-    for row in frame_rows(Extent(catalog, reading), frame, hidden):
+    for row in frame_rows(Extent(catalog, reading), frame, hidden, asked=asked):
         if row.kind == "gap":
             yield from _gap(row, "gap: not part of any field", form)
         else:
@@ -202,67 +203,3 @@ def _packed(row: Title, form: HexForm) -> Iterator[Line]:
         return
     for item in row.below():
         yield from _item(item, form)
-
-
-def capture_tree_lines(
-    catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]], *, full: bool, hide: Hide | None = None
-) -> Iterator[Line]:
-    """Yield a line of a capture as a tree."""
-    yield _where(line)
-    if line.frame:
-        yield from _titled(
-            line,
-            tree_view.frame_lines(catalog, line.frame, hidden, full=full, asked=line.asked, reading=line.reading(hide)),
-        )
-    else:
-        yield _other(line)
-
-
-def capture_hex_lines(
-    catalog: Catalog, line: Captured, hidden: dict[str, frozenset[int]], *, form: HexForm, hide: Hide | None = None
-) -> Iterator[Line]:
-    """Yield a line of a capture byte by byte. Offsets count from the start of the frame."""
-    yield _where(line)
-    if line.frame:
-        yield from _titled(line, frame_lines(catalog, line.frame, hidden, form=form, reading=line.reading(hide)))
-    else:
-        yield _other(line)
-
-
-def _titled(line: Captured, lines: Iterator[Line]) -> Iterator[Line]:
-    """Replace the first line by the title of a gap if the bytes are not a frame."""
-    if line.code:
-        next(lines)
-        yield _other(line)
-    yield from lines
-
-
-def _where(line: Captured) -> Line:
-    file, packet = line.where
-    where = f" of {file}" if line.origin.several else ""
-    out: Line = [
-        (f"{line.time or 'no time'}  {line.src} → {line.dst}  stream {line.stream}, packet {packet}{where}", "dim")
-    ]
-    if line.request:
-        out.append((f"  answers frame {line.request.number}", "dim"))
-    if line.latency is not None:
-        out.append((f" after {line.latency * 1000:.3f} ms", "number"))
-    if line.topics:
-        out.append((f"  {', '.join(line.topics)}", "text"))
-    return out
-
-
-def _other(line: Captured) -> Line:
-    event = line.seen
-    size = f"{event.size} byte{'' if event.size == 1 else 's'}"
-    if line.kind == "sasl-token":
-        return [(f"frame {line.number}: ", "dim"), ("SASL token", "title"), (f" {redacted(event.size)}", "secret")]
-    if line.kind == "not-kafka":
-        out: Line = [
-            (f"frame {line.number}: ", "dim"),
-            (f"not Kafka: {event.protocol or 'unknown'}", "warning"),
-            (f", {size}", "dim"),
-        ]
-        out += [(f": {', '.join(event.content)}", "text")] if event.content else []
-        return [*out, (f"; not decrypted: {event.reason}", "warning")] if event.reason else out
-    return [(f"frame {line.number}: ", "dim"), (f"gap: {line.code}", "warning"), (f", {size}", "dim")]
