@@ -343,7 +343,10 @@ class JsonLines(ForPrograms):
         item, records, notes = shown
         chosen = None if records is None else [records]
         hide = self.hide if self.deep else None
-        return self._texts.line_pieces(item, label=self.label, deep=self.deep, hide=hide, chosen=chosen, notes=notes)
+        pieces: Iterator[bytes] = self._texts.line_pieces(
+            item, label=self.label, deep=self.deep, hide=hide, chosen=chosen, notes=notes
+        )
+        return pieces
 
     def write_entries(self, contents: Contents[Any], entries: Entries) -> None:
         """Write these entries of a file."""

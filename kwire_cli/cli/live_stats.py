@@ -17,9 +17,11 @@ from kwire_cli.analysis.timeline import END
 from kwire_cli.answer import NUMBERS, Answer, Fact, Facts, Table, by_count
 from kwire_cli.cli.captures import ChosenLines
 from kwire_cli.cli.completers import complete_file
+from kwire_cli.cli.emit import WRITERS
 from kwire_cli.cli.fits import refuse_unfit
 from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.options import Captures, Choosing, Definitions, Tables
+from kwire_cli.cli.streamed_table import StreamedTable
 from kwire_cli.cli.typed_options import argument
 from kwire_cli.source.kafka.line_records import anomaly_codes
 from kwire_cli.source.kinds import Kind
@@ -27,9 +29,9 @@ from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.packets.tcp import Limits
 from kwire_cli.source.reading import Follow, nothing_in
 from kwire_cli.source.recognition import begins_as
-from kwire_cli.view.answers import answer_csv, answer_jsonl
-from kwire_cli.view.terminal import answer_text, column_texts, heading_text
-from kwire_cli.view.widths import Column, Layout, layout
+from kwire_cli.view.answers import answer_csv
+from kwire_cli.view.terminal import column_texts, heading_text
+from kwire_cli.view.widths import Column
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,54 +170,44 @@ class _Rows:
         self._environment = environment
         self._options = options
         self._format = options.format_for(environment)
-        self._layout: Layout | None = None
+        self._table: StreamedTable | None = None
         self._is_headed = False
 
     def write(self, table: Table) -> None:
         """Write the rows of intervals."""
+        answer = Answer("", [table])
         if self._format == "table":
             self._write_cells(table)
         elif self._format == "csv":
-            lines = list(answer_csv(Answer("", [table]), "intervals"))
+            lines = list(answer_csv(answer, "intervals"))
             for line in lines[self._is_headed :]:
                 self._environment.write(line)
         else:
-            for line in answer_jsonl(Answer("", [table])):
-                self._environment.write(line)
+            WRITERS[self._format](self._environment, answer, self._options)
         self._is_headed = True
         self._environment.flush()
 
     def _write_cells(self, table: Table) -> None:
         columns = [(at, column) for at, column in enumerate(table.columns) if not column.wide]
         rows = list(table.rows)
-        values: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) if rows else [()] * len(table.columns)
-        texts = [column_texts(values[at], column) for at, column in columns]
-        cells = [list(row) for row in zip(*texts, strict=True)]
-        lines = []
-        if self._layout is None:
+        values = {at: [row[at] for row in rows] for at, _ in columns}
+        if self._table is None:
             heads = [
-                Column(
-                    column.name,
-                    heading_text(column, values[at]),
-                    keep=column.keep,
-                    width=max(map(len, texts[place])),
-                    right=column.kind in NUMBERS,
-                )
-                for place, (at, column) in enumerate(columns)
+                Column(column.name, heading_text(column, values[at]), keep=column.keep, right=column.kind in NUMBERS)
+                for at, column in columns
             ]
-            self._layout = layout(heads, room=None if self._options.wide else self._environment.width)
-            lines.append(self._layout.heading())
-        lines += map(self._layout.row, cells)
-        self._environment.write_lines(lines, folded=False)
+            room = None if self._options.wide else self._environment.width
+            self._table = StreamedTable(self._environment, heads, room, waits=True)
+        texts = [column_texts(values[at], column) for at, column in columns]
+        self._table.add(*zip(*texts, strict=True))
+        self._table.write(whole=False)
 
     def end(self, answer: Answer) -> None:
         """Write the totals, except in CSV, which has one table."""
         if self._format == "table":
-            width = None if self._options.wide else self._environment.width
-            self._environment.write_painted(f"\n{answer_text(answer, width, colour=self._environment.in_colour)}")
-        elif self._format == "jsonl":
-            for line in answer_jsonl(answer):
-                self._environment.write(line)
+            self._environment.write("")
+        if self._format != "csv":
+            WRITERS[self._format](self._environment, answer, self._options)
 
 
 class _Live(Terminal):
