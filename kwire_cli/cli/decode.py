@@ -25,7 +25,6 @@ from kwire_cli.cli.options import (
     Headers,
     Messages,
     refuse_terminal,
-    topic_option,
 )
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.sorting import Ordering
@@ -33,7 +32,7 @@ from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import DecodeError
 from kwire_cli.message.decoded import Decoded, checked
 from kwire_cli.message.frames import Frame
-from kwire_cli.message.redaction import Redaction, note_of_guess
+from kwire_cli.message.redaction import note_of_guess
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Follow, Read, empty_inputs
@@ -90,7 +89,6 @@ class Options(MessageOptions, Captures, FrameChoosing, Messages, Headers, Payloa
     pairs: bool = flag(
         "--pairs", section="Choose", fits=CAPTURES, help="Show requests together with their responses (captures)."
     )
-    as_topic: str | None = topic_option("Decode the key and value of a record in this internal topic.", rare=True)
     follow: bool = flag(
         "--follow", section="Input", fits=CAPTURES, help="Keep reading an input that grows, until Ctrl-C."
     )
@@ -137,8 +135,6 @@ def command(environment: Environment, options: Options) -> int:
     INPUT is files, - for standard input, or the bytes themselves: hex in any common form, base64, or raw. A
     response does not name its api: give --api and --message-version, or take the best guess.
     """
-    if options.as_topic is not None:
-        return _show_record(environment, options, options.as_topic)
     views = VIEWS if options.fields is None else FIELD_VIEWS
     if options.fmt and options.fmt not in (*views, "wide"):
         refuse(options, ("fields",), f"shows {', '.join(views)}, not {options.fmt}")
@@ -345,7 +341,7 @@ class _Run:
         if found is None:
             return subject
         topic, body = found
-        text = f"the bytes fit {body.message} {body.version} of {topic}; --as-topic {topic} says it outright"
+        text = f"the bytes fit {body.message} {body.version} of {topic}; --message {body.message} says it outright"
         self.environment.note(f"kwire: frame {subject.number}: {text}")
         return body
 
@@ -373,30 +369,3 @@ class _Run:
             self.environment.note(f"kwire: {error}")
             return False
         return True
-
-
-_FRAME_OPTIONS = (
-    "filter",
-    "pairs",
-    "top",
-    "follow",
-    "fields",
-    "lossless",
-    "api",
-    "message",
-    "version",
-    "kind",
-    "header",
-)
-
-
-def _show_record(environment: Environment, options: Options, topic: str) -> Exit:
-    from kwire_cli.cli.decode_record import FORMATS, show_record  # start-up counts
-
-    refuse(options, _FRAME_OPTIONS, "does not go with --as-topic, which takes a key and a value")
-    redaction = Redaction(options.catalog, show_secrets=options.show_secrets)
-    fmt = options.format_for(environment, FORMATS, "tree")
-    is_anomalous = show_record(
-        environment, redaction, topic, options.source, form=options.form, fmt=fmt, full=options.full
-    )
-    return Exit.FOUND if options.strict and is_anomalous else Exit.DONE

@@ -17,7 +17,6 @@ from kwire_cli.records.kafka_topics import COORDINATORS, has_version_prefix, par
 
 if TYPE_CHECKING:
     from kwire_cli.engine.values import Body
-    from kwire_cli.records.kafka_topics import RecordPayload
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
@@ -44,14 +43,6 @@ def decode_body(catalog: Catalog, data: Any, message: str, version: int | None =
     return replace(body, notes=(*body.notes, *note))
 
 
-def record_candidates(catalog: Catalog, topic: str, data: bytes) -> list[RecordPayload]:
-    """Return the keys and values of a coordinator's topic that read some bytes to the last one, the likeliest first.
-
-    A value does not name its type, so several can fit.
-    """
-    return [record for _, _, record in _weighed(catalog, topic, data)]
-
-
 def likeliest_record(catalog: Catalog, data: bytes) -> tuple[str, Decoded] | None:
     """Return the likeliest key or value of a coordinator's topic in some bytes, with the topic.
 
@@ -59,7 +50,7 @@ def likeliest_record(catalog: Catalog, data: bytes) -> tuple[str, Decoded] | Non
     """
     candidates = []
     for topic in COORDINATORS:
-        candidates += [(bits, topic, body) for bits, body, _ in _weighed(catalog, topic, data)[:1]]
+        candidates += [(bits, topic, body) for bits, body in _weighed(catalog, topic, data)[:1]]
     if not candidates:
         return None
     bits, topic, body = min(candidates, key=lambda candidate: candidate[:2])
@@ -68,13 +59,13 @@ def likeliest_record(catalog: Catalog, data: bytes) -> tuple[str, Decoded] | Non
     return topic, Decoded(body.spec, body.version, body.layout_version, body.entry, body.raw, body.notes, body.guess)
 
 
-def _weighed(catalog: Catalog, topic: str, data: bytes) -> list[tuple[float, Body, RecordPayload]]:
+def _weighed(catalog: Catalog, topic: str, data: bytes) -> list[tuple[float, Body]]:
     """Return the readings of some bytes that reach the last one, with the information in their values in bits."""
     candidates = []
     for record in part_readings(catalog, topic, data):
         part = record.value or record.key
         if part and part.body and part.exact and not record.anomalies:
-            candidates.append((bits_of(catalog, part.body.tree), part.body, record))
+            candidates.append((bits_of(catalog, part.body.tree), part.body))
     return sorted(candidates, key=lambda candidate: candidate[0])
 
 

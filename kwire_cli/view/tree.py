@@ -24,7 +24,7 @@ from kwire_cli.view.outline import body_part, frame_rows, offsets
 from kwire_cli.view.rows import MARKERS, Extent, Field, Part, Title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.values import Body
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from kwire_cli.message.roles import RecordsAs
     from kwire_cli.records.batch import Hide, Record
     from kwire_cli.records.gaps import CutBatch, Gap
-    from kwire_cli.records.kafka_topics import RecordPayload
-    from kwire_cli.records.payload_model import Payload
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.view.batch_table import Numbered
     from kwire_cli.view.rows import Row
@@ -73,29 +71,6 @@ def message_lines(
     yield message_title(decoded)
     yield from _lines(body_part(Extent(catalog, reading, full=full), "body", decoded, hidden).rows(), "")
     yield from anomaly_lines(decoded.anomalies)
-
-
-def own_record_lines(
-    catalog: Catalog, record: RecordPayload, hidden: Mapping[str, frozenset[int]], *, full: bool = False
-) -> Iterator[Line]:
-    """Yield the key and the value of a record of an internal topic as trees, then the anomalies of both."""
-    extent = Extent(catalog, full=full, messages="within")
-    for name, part in (("key", record.key), ("value", record.value)):
-        if part is None:
-            continue
-        secret = hidden.get(name, frozenset())
-        title = message_title(part.body) if part.body else _payload_bytes(part, secret, full=full)
-        yield [(f"{name}: ", "dim"), *title]
-        if part.body:
-            yield from _lines(body_part(extent, name, part.body, secret).rows(), "")
-    yield from anomaly_lines(record.anomalies)
-
-
-def _payload_bytes(part: Payload, hidden: frozenset[int], *, full: bool) -> Line:
-    if hidden:
-        return [(redacted(part.size), "secret")]
-    kind = f"type {part.type}, " if part.type else ""
-    return [(kind, "dim"), *byte_segments(part.data[part.start :], full=full)]
 
 
 def frame_title(frame: Frame, *, labelled: bool = True) -> Line:
