@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Numbered = Sequence[tuple[int, Record]]
 
 
-_ANOMALY = Column("anomaly", width=7, least=12, cut="end", style="warning", late=True)
+_ANOMALY = Column("anomaly", width=7, least=12, cut="end", style="warning")
 _BATCH_COLUMNS = (
     Column("position", width=10, right=True),
     Column("size", "size B", keep=2, width=8, right=True),

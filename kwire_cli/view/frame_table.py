@@ -35,7 +35,7 @@ COLUMNS = (
     Column("stream", keep=7, width=6, right=True),
     Column("size", "size B", keep=2, width=7, right=True, style="number"),
     Column("latency", "latency ms", width=10, right=True, style="number"),
-    Column("faults", "error", width=8, least=12, cut="list", style="warning", late=True, intact=True),
+    Column("faults", "error", width=8, least=12, cut="list", style="warning", intact=True),
 )
 """The columns of the table without --fields. `direction` is an arrow: → for a request and ← for a response. `call` is
 the api with its version, `latency` is in milliseconds, and `faults` contains the names of errors and the codes of
@@ -55,7 +55,7 @@ def _requested(name: str) -> Column:
     if known is None:
         return Column(name, least=8)
     if column := _SHOWN.get(known.name):
-        return replace(column, title=known.name, keep=0, gap=2, late=False)
+        return replace(column, title=known.name, keep=0, gap=2)
     style = "number" if known.unit else _STYLES.get(known.form, "")
     return Column(
         known.name,

@@ -72,7 +72,7 @@ _LAYOUT = {
     "version": Column("version", keep=1, width=10, right=True),
 }
 """The layout of columns of entries. Other columns are numbers that are never dropped."""
-_GAP = Column("gap", width=3, style="warning", least=12, late=True)
+_GAP = Column("gap", width=3, style="warning", least=12)
 
 
 def columns(contents: Contents[Any]) -> tuple[str, ...]:

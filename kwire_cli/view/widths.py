@@ -204,11 +204,10 @@ class Column:
 
     Attributes:
         keep: Columns with the largest number are dropped first on a narrow terminal. Columns with 0 always stay.
-            Columns above `CORE` are cut before the others, and are dropped together if they have the same number.
+            Columns above `CORE` are cut before the others. Columns with the same number are dropped together.
         width: The width if no row is known.
         least: The minimum useful width. If it is 0, cells are never cut.
         gap: The number of cells after the column.
-        late: Drop the column if the first rows have no value for it. Later values are appended to their line.
         intact: Cut the cells only if the columns that always stay leave no room.
 
     """
@@ -222,7 +221,6 @@ class Column:
     right: bool = False
     style: str = ""
     gap: int = GAP
-    late: bool = False
     intact: bool = False
 
     @property
@@ -240,45 +238,31 @@ class Column:
 class Layout:
     """The visible columns of a table, and their widths.
 
-    `places` are the indexes of their cells in a row. `late` are the indexes of cells that are appended to a line if
-    they have a value. `room` is the width of the terminal, or None for no limit.
+    `places` are the indexes of their cells in a row. `room` is the width of the terminal, or None for no limit.
     """
 
     columns: tuple[Column, ...]
     places: tuple[int, ...]
     widths: tuple[int, ...]
     room: int | None = None
-    late: tuple[int, ...] = ()
 
     def heading(self) -> Line:
         """Return the first line of the table."""
         titles = dict(zip(self.places, [column.heading for column in self.columns], strict=True))
-        line = self._fit([titles.get(place, "") for place in range(max(self.places, default=-1) + 1)])
+        line = self.row([titles.get(place, "") for place in range(max(self.places, default=-1) + 1)])
         return [("".join(text for text, _ in line).rstrip(), "dim")]
 
     def row(self, cells: Sequence[str]) -> Line:
         """Return a row of the table. `cells` contains the cells of all columns, including hidden ones."""
-        line = self._fit(cells)
-        for place in self.late:
-            if not cells[place] or self.room is None:
-                continue
-            value = cut(escaped(cells[place]), self.room, "list")
-            while line and sum(cell_width(text) for text, _ in line) + GAP + cell_width(value) > self.room:
-                line.pop()
-            line += [(" " * GAP, ""), (value, "warning")] if line else [(value, "warning")]
-        return line
-
-    def _fit(self, cells: Sequence[str]) -> Line:
         line: Line = []
         at = 0
         last = len(self.columns) - 1
-        takes_rest = not any(cells[place] for place in self.late if place < len(cells))
         for number, (column, place, width) in enumerate(zip(self.columns, self.places, self.widths, strict=True)):
             text = cells[place]
             used = width
             if self.room is not None:
                 text = escaped(text)
-                most = max(self.room - at, 0) if number == last and takes_rest and not column.right else width
+                most = max(self.room - at, 0) if number == last and not column.right else width
                 text = cut(text, most, column.cut) if column.least else text
                 used = width + len(text) - cell_width(text)
             if number == last and not column.right:
@@ -299,36 +283,27 @@ def layout(
     Columns are as wide as `rows` need. These are the first rows of the table, or all rows if `whole` is True; then
     columns without a value are dropped.
     """
-    places = []
-    for at, column in enumerate(columns):
-        has_value = not rows or any(row[at] for row in rows)
-        if has_value or not _drops_empty(column, room, whole=whole):
-            places.append(at)
+    places = [at for at in range(len(columns)) if not (whole and rows) or any(row[at] for row in rows)]
     wanted = {at: _wanted(columns[at], [row[at] for row in rows], room, whole=whole) for at in places}
-    late = [at for at, column in enumerate(columns) if column.late and at not in places and not whole and room]
+    widths = [wanted[at] for at in places]
     if room is not None:
-        left = room - sum(columns[at].least + GAP for at in late)
-        places = _chosen(columns, places, wanted, left + GAP)
+        places = _chosen(columns, places, wanted, room + GAP)
         gaps = sum(columns[at].gap for at in places[:-1])
         last = [min(columns[at].least or wanted[at], wanted[at]) for at in places]
         least = [_least(columns[at], wanted[at]) for at in places]
         first = [wanted[at] if columns[at].keep <= CORE else _least(columns[at], wanted[at]) for at in places]
-        widths = shrunk([wanted[at] for at in places], (first, least, last), left - gaps)
-    else:
-        widths = [wanted[at] for at in places]
-    return Layout(tuple(columns[at] for at in places), tuple(places), tuple(widths), room, tuple(late))
+        widths = shrunk([wanted[at] for at in places], (first, least, last), room - gaps)
+    return Layout(tuple(columns[at] for at in places), tuple(places), tuple(widths), room)
 
 
 def _chosen(columns: Sequence[Column], places: Sequence[int], wanted: dict[int, int], room: int) -> list[int]:
-    """Return the places of the columns that fit. Columns above `CORE` with the same `keep` are dropped together."""
-    core = [at for at in places if columns[at].keep <= CORE]
-    needs = [_least(columns[at], wanted[at]) + columns[at].gap for at in core]
-    chosen = [core[number] for number in kept([columns[at].keep for at in core], needs, room)]
-    used = sum(_least(columns[at], wanted[at]) + columns[at].gap for at in chosen)
-    for keep in sorted({columns[at].keep for at in places} - {*range(CORE + 1)}):
+    """Return the places of the columns that fit."""
+    chosen: list[int] = []
+    left = room
+    for keep in sorted({columns[at].keep for at in places}):
         group = [at for at in places if columns[at].keep == keep]
-        used += sum(_least(columns[at], wanted[at]) + columns[at].gap for at in group)
-        if used > room:
+        left -= sum(_least(columns[at], wanted[at]) + columns[at].gap for at in group)
+        if keep and left < 0:
             break
         chosen += group
     return sorted(chosen)
@@ -337,11 +312,6 @@ def _chosen(columns: Sequence[Column], places: Sequence[int], wanted: dict[int, 
 def _least(column: Column, wanted: int) -> int:
     """Return the minimum useful width of a column."""
     return wanted if column.intact else min(column.least or wanted, wanted)
-
-
-def _drops_empty(column: Column, room: int | None, *, whole: bool) -> bool:
-    """Return whether to drop a column that has no value in the first rows."""
-    return (whole and column.late) if room is None else (whole or column.late)
 
 
 def _wanted(column: Column, cells: list[str], room: int | None, *, whole: bool) -> int:
@@ -353,7 +323,8 @@ def _wanted(column: Column, cells: list[str], room: int | None, *, whole: bool) 
         return column.least
     if not cells or (column.right and not whole):
         return max(column.usual, longest)
-    return max(len(column.heading), longest)
+    unknown = 0 if whole or longest else column.least
+    return max(len(column.heading), longest, unknown)
 
 
 def kept(keeps: Sequence[int], needs: Sequence[int], room: int) -> list[int]:

@@ -135,15 +135,6 @@ def test_columns_without_a_value_go(monkeypatch):
     assert "error" in headings("decode", "-f", "wide", "--frames", "1-4", SARAMA, columns=200)
 
 
-def test_an_error_behind_the_first_rows_stands_at_the_end_of_its_line(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    monkeypatch.setattr("kwire_cli.view.widths.HELD", 4)
-    lines = screen(("decode", "--format", "table", SARAMA), 120)
-    assert "error" not in lines[0]
-    [error] = [line for line in lines if "UNKNOWN" in line]
-    assert cell_len(error) <= 120
-
-
 @pytest.mark.parametrize("columns", [60, 100])
 def test_the_size_of_a_real_terminal_counts(columns, monkeypatch):
     monkeypatch.chdir(ROOT)

@@ -46,14 +46,12 @@ def test_columns_go_by_their_rank_and_the_widest_gives_first():
     assert sum(shrunk([30, 10], [[30, 10]], 20)) == 20
 
 
-def test_a_value_behind_the_first_rows_has_room_at_the_end_of_its_line():
-    columns = (Column("name", least=8), Column("error", least=8, cut="end", late=True))
+def test_a_value_behind_the_first_rows_has_room_in_its_column():
+    columns = (Column("name", least=8), Column("error", least=8, cut="end"))
     table = layout(columns, [("a" * 60, "")], 40)
-    assert plain(table.heading()) == "name"
-    row = plain(table.row(("b" * 60, "NOT_CUT")))
-    assert cell_width(row) <= 40
-    assert row.endswith("  NOT_CUT")
-    assert plain(table.row(("b" * 60, "NOT_CUT_FOR_THE_SAKE_OF_OTHERS"))).strip() == "NOT_CUT_FOR_THE_SAKE_OF_OTHERS"
+    assert plain(table.heading()).split() == ["name", "error"]
+    assert plain(table.row(("b" * 60, "NOT_CUT"))).endswith("  NOT_CUT")
+    assert plain(layout(columns, [("a" * 60, "")], 40, whole=True).heading()) == "name"
 
 
 def test_columns_go_before_an_intact_one_is_cut():
@@ -89,7 +87,6 @@ COLUMNS = st.builds(
     cut=st.sampled_from(["middle", "end", "call", "list", "short"]),
     right=st.booleans(),
     gap=st.integers(1, 3),
-    late=st.booleans(),
     intact=st.booleans(),
 )
 
