@@ -13,7 +13,7 @@ from kwire_cli.answer import Chart, Facts, Note, Outline, Table
 from kwire_cli.view.ladder import ladder_lines
 from kwire_cli.view.lines import escaped, plain
 from kwire_cli.view.tables import text_of
-from kwire_cli.view.terminal import column_texts, fact_text, heading_text, lines_up, shown_facts, shown_table
+from kwire_cli.view.terminal import fact_text, shown_facts, shown_table, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -81,16 +81,15 @@ def _table(table: Table) -> Iterator[list[str]]:
     if (shown := shown_table(table)) is None:
         return
     yield from _title(table.title)
-    columns = [(at, column) for at, column in shown.columns if not column.wide and column.kind != "bar"]
-    cells = []
-    for at, column in columns:
-        values = [row[at] for row in shown.everything]
-        ruler = "---:" if lines_up(values[: len(shown.rows)], column) else "---"
-        cells.append([marked(heading_text(column, values)), ruler, *map(marked, column_texts(values, column))])
-    lines = list(map(list, zip(*cells, strict=True)))
-    if table.total and lines:
+    texts = text_table(shown)
+    lines = [
+        [marked(heading) for heading in texts.headings],
+        ["---:" if is_right else "---" for is_right in texts.is_right],
+    ]
+    lines += [[marked(text) for text in row] for row in texts.rows]
+    if table.total:
         lines[-1] = [f"**{cell}**" if cell.strip() else cell for cell in lines[-1]]
-    if lines:
+    if texts.headings:
         yield [f"| {' | '.join(line)} |" for line in lines]
     if shown.hidden:
         yield [f"… and {shown.hidden} more"]

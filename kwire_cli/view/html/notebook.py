@@ -20,7 +20,7 @@ from kwire_cli.view.charts import charts_svg, drawable
 from kwire_cli.view.ladder import ladder_lines
 from kwire_cli.view.markup import markup_text
 from kwire_cli.view.tables import text_of
-from kwire_cli.view.terminal import column_texts, fact_text, heading_text, lines_up, shown_facts, shown_table
+from kwire_cli.view.terminal import fact_text, shown_facts, shown_table, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -120,8 +120,8 @@ def _panes(fields: Iterable[Line], octets: Iterable[Line], costs: Sequence[tuple
 
 
 def _cost_row(path: str, cost: Cost) -> str:
-    numbers = map(_number, (cost.prefix_bytes, cost.value_bytes, cost.count))
-    return f"<tr><td>{markup_text(path)}</td>{''.join(numbers)}</tr>"
+    cells = (path, str(cost.prefix_bytes), str(cost.value_bytes), str(cost.count))
+    return _row("td", cells, ("left", "right", "right", "right"))
 
 
 def _lines(lines: Iterable[Line]) -> str:
@@ -138,10 +138,6 @@ def _line(line: Line) -> str:
         f'<span style="{_STYLES[style]}">{markup_text(text)}</span>' if style in _STYLES else markup_text(text)
         for text, style in line
     )
-
-
-def _number(value: int) -> str:
-    return f'<td style="text-align:right">{value}</td>'
 
 
 def _parts(block: Block) -> Iterator[str]:
@@ -173,22 +169,21 @@ def _item_line(item: Item) -> Line:
 def _table(table: Table) -> Iterator[str]:
     if (shown := shown_table(table)) is None:
         return
-    columns = [(at, column) for at, column in shown.columns if not column.wide and column.kind != "bar"]
-    heads = []
-    cells = []
-    for at, column in columns:
-        values = [row[at] for row in shown.everything]
-        side = "right" if lines_up(values[: len(shown.rows)], column) else "left"
-        heads.append(f'<th style="text-align:{side}">{markup_text(heading_text(column, values))}</th>')
-        cells.append(
-            [f'<td style="text-align:{side}">{markup_text(text)}</td>' for text in column_texts(values, column)]
-        )
-    rows = [f"<tr>{''.join(row)}</tr>" for row in zip(*cells, strict=True)]
-    yield f"{_heading(table.title)}<table><tr>{''.join(heads)}</tr>{''.join(rows)}</table>"
+    texts = text_table(shown)
+    sides = ["right" if is_right else "left" for is_right in texts.is_right]
+    rows = [_row("th", texts.headings, sides), *(_row("td", row, sides) for row in texts.rows)]
+    yield f"{_heading(table.title)}<table>{''.join(rows)}</table>"
     if shown.hidden:
         yield f"<p>… and {shown.hidden} more</p>"
     if table.note:
         yield f"<p>{markup_text(table.note)}</p>"
+
+
+def _row(tag: str, cells: Iterable[str], sides: Iterable[str]) -> str:
+    texts = [
+        f'<{tag} style="text-align:{side}">{markup_text(cell)}</{tag}>' for cell, side in zip(cells, sides, strict=True)
+    ]
+    return f"<tr>{''.join(texts)}</tr>"
 
 
 def _heading(title: str) -> str:
