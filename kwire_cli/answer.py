@@ -1,7 +1,7 @@
-"""Answers: what a question found out, as plain data. `view` renders an Answer; nothing here knows a format.
+"""Answers: the results of questions, as data. `view` renders an Answer; this module does not depend on a format.
 
-Values are Python's own: numbers stay numbers, durations are seconds, shares are parts of 1, instants are ISO 8601
-texts in UTC, those of clocks without a zone (request logs) without a Z.
+Values are Python's own: numbers stay numbers, durations are seconds, shares are parts of 1, and instants are ISO 8601
+strings in UTC. Times of clocks without a zone, as in request logs, have no Z.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ Kind = Literal[
 ]
 """Kinds of values.
 
-A `number` may have a fraction, a `share` is a part of 1, a `duration` is in seconds, an `instant` is ISO 8601 text, an
-`id` is a number or a name that is not to be added up, a `list` holds values, a `map` holds counts by name, `json` is
-any JSON value. A `bar` is a number that repeats another column: terminals and pages draw the bar, other formats leave
-the column out. A `spark` is a list of numbers, one for each step of time, None where there is nothing to measure:
-terminals and pages draw a line of columns as high as the numbers, other formats have the list.
+A `number` may have a fraction, a `share` is a part of 1, a `duration` is in seconds, an `instant` is an ISO 8601
+string, an `id` is a number or a name without a meaningful sum, a `list` contains values, a `map` contains counts by
+name, and `json` is any JSON value. A `bar` is a number that repeats another column: terminals and pages draw the bar,
+other formats leave the column out. A `spark` is a list of numbers, one for each step of time, or None if the step has
+no measurement: terminals and pages draw a sparkline, other formats have the list.
 """
 Level = Literal["", "good", "info", "warning", "error"]
-"""Levels of importance for a person. What a diff adds is `good`, what it removes an `error`."""
+"""Levels of importance. In a diff, an addition is `good` and a removal is an `error`."""
 
 NUMBERS = frozenset({"count", "bytes", "number", "share", "duration"})
-"""Kinds that line up to the right, and that sort as numbers."""
+"""Kinds that are aligned to the right, and sorted as numbers."""
 MOST_ROWS = 25
-"""Rows of a table that a person is shown, unless --top says otherwise."""
+"""Default number of rows of a table on a terminal. --top changes the number."""
 
 
 def by_count(counts: Mapping[str, int]) -> list[tuple[str, int]]:
@@ -66,11 +66,9 @@ class Column(NamedTuple):
     """A column of a table.
 
     `name` is its camelCase key in JSON, csv and Arrow; `title` is its heading, by default the words of the name.
-    `keep` says which columns go first on a narrow terminal: those of the largest number; columns of 0 always stay.
-    `level` marks a column whose values a person should notice. A `wide` column is left to programs, and to pages
-    that have room. A
-    `sparse` one shows no zeros to eyes. The `unit` of a duration is that of its numbers for eyes: s, ms or µs, by
-    default the one that fits the largest.
+    A narrow terminal drops the columns with the largest `keep` first. Columns with 0 always stay. `level` marks an
+    important column. A `wide` column is for programs, and for pages with enough room. A `sparse` column shows no
+    zeros. `unit` is the displayed unit of a duration: s, ms or µs, by default the unit that fits the largest value.
     """
 
     name: str
@@ -82,11 +80,11 @@ class Column(NamedTuple):
     wide: bool = False
     sparse: bool = False
     digits: int | None = None
-    """Digits behind the point of numbers, and of the seconds of instants, for eyes. By default what the kind needs."""
+    """Displayed digits after the decimal point of numbers, and of the seconds of instants. The kind has a default."""
     absent: str = ""
-    """The text for eyes in place of None."""
+    """The displayed string for None."""
     once: bool = False
-    """Whether eyes see a value of several rows below each other in the first one alone."""
+    """Whether consecutive equal values are displayed only once."""
 
     @property
     def heading(self) -> str:
@@ -98,10 +96,10 @@ Row = tuple[Any, ...]
 
 
 class Table(NamedTuple):
-    """Rows under columns; `rows` may be an iterator whose rows come one by one.
+    """Rows with columns. `rows` may be an iterator.
 
-    `total` is a last row that adds up the others. A terminal and a page show the first `shown` rows, and say how many
-    more there are; programs get all of them. `note` is said below the table. A `wide` table is left to programs.
+    `total` is the sum of the rows. Terminals and pages show the first `shown` rows and the number of further rows;
+    programs get all rows. `note` follows the table. A `wide` table is for programs only.
     """
 
     name: str
@@ -120,28 +118,28 @@ class Table(NamedTuple):
         return str(_view("html.notebook").table_html(self))
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return the rows as objects, as --format json has them. Rows that come one by one are used up."""
+        """Return the rows as objects, as in --format json. An iterator of rows is consumed."""
         return [*_view("answers").table_documents(self)]
 
     def to_arrow(self) -> pa.Table:
-        """Return the rows as an Arrow table, with the types that --format arrow has. Needs `kwire[lake]`."""
+        """Return the rows as an Arrow table, with the types of --format arrow. Needs `kwire[lake]`."""
         return _view("arrow").arrow_table(self)
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the rows as a DataFrame of pandas, which has to be installed."""
+        """Return the rows as a DataFrame of pandas, which must be installed."""
         frame: pd.DataFrame = _view("arrow").data_frame(self.to_arrow(), "pandas")
         return frame
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the rows as a DataFrame of polars, which has to be installed."""
+        """Return the rows as a DataFrame of polars, which must be installed."""
         frame: pl.DataFrame = _view("arrow").data_frame(self.to_arrow(), "polars")
         return frame
 
 
 class Fact(NamedTuple):
-    """A single value under a camelCase name.
+    """A single value with a camelCase name.
 
-    A `wide` fact is left to programs. A `spoken` one says in words what tables have in numbers: it is left to people.
+    A `wide` fact is for programs only. A `spoken` fact repeats numbers of tables in words, and is for display only.
     """
 
     name: str
@@ -154,14 +152,14 @@ class Fact(NamedTuple):
 
     @property
     def heading(self) -> str:
-        """The words that stand before the value."""
+        """The words before the value."""
         return self.title or words(self.name)
 
 
 class Facts(NamedTuple):
     """Single values that belong together.
 
-    `facts` may be an iterator: it is read after the tables that stand before it, whose rows it may count.
+    `facts` may be an iterator. It is read after the tables before it, so it may count their rows.
     """
 
     facts: Iterable[Fact]
@@ -176,7 +174,7 @@ class Note(NamedTuple):
 
 
 class Item(NamedTuple):
-    """A line of an outline: how deep it is, its text, and what stands behind the text."""
+    """A line of an outline: its depth, its text, and a detail after the text."""
 
     depth: int
     text: str
@@ -185,7 +183,7 @@ class Item(NamedTuple):
 
 
 class Outline(NamedTuple):
-    """Lines below lines. One without a name is for people alone."""
+    """Nested lines. An outline without a name is for display only."""
 
     name: str
     items: Iterable[Item]
@@ -193,17 +191,17 @@ class Outline(NamedTuple):
 
 
 class Participant(NamedTuple):
-    """A participant of a ladder: a name that no other participant of the ladder has, and what it is besides."""
+    """A participant of a ladder: a unique name, and a second line."""
 
     name: str
     detail: str = ""
 
 
 class Arrow(NamedTuple):
-    """An arrow of a ladder: what one participant sends to another.
+    """An arrow of a ladder: a message from one participant to another.
 
-    `source` and `target` are names of participants. `time` is ISO 8601 text in UTC, `number` that of a frame or a line.
-    An arrow that is a `reply` answers another one.
+    `source` and `target` are names of participants. `time` is an ISO 8601 string in UTC, and `number` is the number of
+    a frame or a line. A `reply` is the response to an earlier arrow.
     """
 
     time: str | None
@@ -218,12 +216,12 @@ class Arrow(NamedTuple):
 class Chart(NamedTuple):
     """Numbers to draw, or a ladder.
 
-    Series of `bars` and `histogram` are pairs of a name and a number; those of an `icicle` pairs of a path (a tuple of
-    names, the outermost first) and a size. `whole` is what all bars are parts of. Pages draw them, other formats have
-    their numbers in tables.
+    The series of `bars` and of a `histogram` contains pairs of a name and a number. The series of an `icicle` contains
+    pairs of a path (a tuple of names, the outermost first) and a size. `whole` is the total of all bars. Pages draw
+    charts; other formats have the numbers in tables.
 
-    A `ladder` (sequence diagram) has `participants` and `arrows` in the order of time, and no series. Terminals and
-    pages draw it, and it can be written as a picture; other formats have its arrows in a table.
+    A `ladder` (sequence diagram) has `participants` and `arrows` in the order of time, and no series. Terminals, pages
+    and pictures draw ladders; other formats have the arrows in a table.
     """
 
     kind: Literal["bars", "histogram", "icicle", "ladder"]
@@ -241,7 +239,7 @@ Block = Table | Facts | Note | Outline | Chart
 
 @dataclass(frozen=True, repr=False)
 class Picture:
-    """A picture as SVG: nothing in it is loaded from elsewhere or runs."""
+    """A picture as SVG, without scripts and without references to other files."""
 
     svg: str
 
@@ -251,9 +249,9 @@ class Picture:
 
 @dataclass(frozen=True, repr=False)
 class Answer:
-    """The result of a question: a title, and blocks in the order in which a person reads them.
+    """The result of a question: a title, and blocks in the order of display.
 
-    `found` says that there is what the question looks for, such as a fault: the command exits with 1.
+    `found` is True if the question found a fault or another reason to exit with 1.
     """
 
     title: str
@@ -268,16 +266,19 @@ class Answer:
     @property
     def facts(self) -> dict[str, Any]:
         """The values of the facts by name."""
-        lists = (block.facts for block in self.blocks if isinstance(block, Facts))
-        return {fact.name: fact.value for facts in lists for fact in facts if not fact.spoken}
+        values: dict[str, Any] = {}
+        for block in self.blocks:
+            if isinstance(block, Facts):
+                values |= {fact.name: fact.value for fact in block.facts if not fact.spoken}
+        return values
 
     @property
     def notes(self) -> list[str]:
-        """The texts of the notes."""
+        """The sentences of the notes."""
         return [block.text for block in self.blocks if isinstance(block, Note)]
 
     def __getitem__(self, name: str) -> Table:
-        """Return the table of a name. Raises KeyError, with the names that there are, if there is no such table."""
+        """Return the table with a name. Raise KeyError with the known names if the answer does not have it."""
         for table in self.tables:
             if table.name == name:
                 return table
@@ -291,7 +292,7 @@ class Answer:
         return str(_view("html.notebook").answer_html(self))
 
     def read(self) -> Answer:
-        """Return the answer with all rows read, so that they can be shown more than once."""
+        """Return the answer with lists in place of iterators, so that it can be shown more than once."""
         blocks: list[Block] = []
         for block in self.blocks:
             match block:
@@ -308,27 +309,28 @@ class Answer:
         return replace(self, blocks=blocks)
 
     def plot(self) -> Picture:
-        """Return the charts of the answer, or its ladder, as a picture that notebooks show.
+        """Return the charts of the answer, or its ladder, as a picture for notebooks.
 
-        Raises InputError if the answer has nothing to draw.
+        Raises InputError if the answer has neither.
         """
         return Picture("\n".join(_view("charts").picture_of(self)))
 
     @property
     def ladder(self) -> Chart | None:
-        """The first ladder, None if there is none."""
-        return next((block for block in self.blocks if isinstance(block, Chart) and block.kind == "ladder"), None)
+        """The first ladder, or None if the answer has no ladder."""
+        for block in self.blocks:
+            if isinstance(block, Chart) and block.kind == "ladder":
+                return block
+        return None
 
 
 def _rows_text(table: Table) -> str:
-    """Return the number of rows, if it is known."""
+    """Return the number of rows as text. Empty if the number is unknown."""
     if not isinstance(table.rows, Sized):
         return ""
     return f"{len(table.rows)} row{'' if len(table.rows) == 1 else 's'}, "
 
 
 def _view(module: str) -> Any:
-    """Return a module of `view`, which is loaded by name: whoever has an Answer in hand may ask for its rendering, and
-    nothing here knows one.
-    """
+    """Import a module of `view`. Answers offer their renderings as methods, but `view` depends on this module."""
     return import_module(f"{__package__}.view.{module}")

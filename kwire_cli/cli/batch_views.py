@@ -116,8 +116,8 @@ class View:
         """The first keys of a line: the file, if there may be several files."""
         return {"file": self.file} if self.settings.several else {}
 
-    def begin(self, file: LogFile, source: Source | None = None) -> None:
-        """Begin the next file. `source` has its bytes if it contains batches."""
+    def begin(self, file: LogFile) -> None:
+        """Begin the next file."""
         self.file = file.label
         self._heading = f"{file.label}:" if self.settings.several and self.HEADS_FILES else ""
 
@@ -156,10 +156,10 @@ class View:
     def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
         """Show at most `left` entries. Return the number of entries shown if there is a limit, otherwise 0."""
         entries = contents.lines() if left is None else list(islice(contents.lines(), left))
-        self.show_entries(contents, data, entries)
+        self.show_entries(contents, entries)
         return len(entries) if isinstance(entries, list) else 0
 
-    def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
+    def show_entries(self, contents: Contents[Any], entries: Entries) -> None:
         """Show these entries of a file, by default as a tree."""
         self.environment.write_lines(_import_logs().file_tree_lines(contents, entries))
 
@@ -221,11 +221,11 @@ class TableView(View):
         self._table = StreamedTable(environment, columns, room, waits=room is not None)
         self._counts = AnomalyCounts("batch", "batches")
 
-    def begin(self, file: LogFile, source: Source | None = None) -> None:
+    def begin(self, file: LogFile) -> None:
         """Begin the next file. Its table has a separate heading if the file is named above it."""
         if self.settings.several:
             self._table.end()
-        super().begin(file, source)
+        super().begin(file)
 
     def show(self, shown: Shown) -> None:
         """Show a batch or a gap."""
@@ -243,7 +243,7 @@ class TableView(View):
             self._counts.add(note.code for note in (*batch.notes, *shown.notes))
         self._table.add(*rows)
 
-    def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
+    def show_entries(self, contents: Contents[Any], entries: Entries) -> None:
         """Show entries of a file as a separate table."""
         self._table.end()
         self.environment.write_lines(_import_logs().table_lines(contents, entries, self._table.room), folded=False)
@@ -259,11 +259,11 @@ class TableView(View):
 class ForPrograms(View):
     """Lines for programs. They do not contain anomalies of files, which are notes on standard error instead."""
 
-    def show_entries(self, contents: Contents[Any], data: bytes, entries: Entries) -> None:
+    def show_entries(self, contents: Contents[Any], entries: Entries) -> None:
         """Show these entries of a file, then its anomalies as notes."""
         self.write_entries(contents, entries)
         if not (self.label or contents.anomalies) and next(contents.lines(), None) is None:
-            self.environment.note(f"kwire: {self.file}: 0 entries in {counted(len(data), 'byte')}")
+            self.environment.note(f"kwire: {self.file}: 0 entries in {counted(contents.size, 'byte')}")
         for note in contents.anomalies:
             path = f"{note.path}: " if note.path else ""
             self.environment.note(f"kwire: {self.file}: {note.code} at byte {note.offset}: {path}{note.detail}")

@@ -32,7 +32,6 @@ class _SortedItem(NamedTuple):
     """A batch, or a record of a batch, with its file."""
 
     file: LogFile
-    source: Source
     chosen: Shown
 
 
@@ -103,7 +102,7 @@ class BatchRun:
             self.environment.note(f"kwire: {file.label}: {named}")
         self.files += 1
         if not self._ordering:
-            view.begin(file, source)
+            view.begin(file)
         reader = Reader(source)
         batches, anomalous = view.show_first(
             source, reader, lambda: self.progress.tell(file.label, reader.at, source.size)
@@ -122,7 +121,7 @@ class BatchRun:
                 batches += 1
                 self.found = True
             if self._ordering:
-                self._add_to_ordering(self._ordering, file, source, chosen)
+                self._add_to_ordering(self._ordering, file, chosen)
             else:
                 view.name_file()
                 view.show(chosen)
@@ -211,11 +210,11 @@ class BatchRun:
             raise unknown_column(order.column, list(columns))
         return order
 
-    def _add_to_ordering(self, ordering: Ordering[_SortedItem], file: LogFile, source: Source, chosen: Shown) -> None:
+    def _add_to_ordering(self, ordering: Ordering[_SortedItem], file: LogFile, chosen: Shown) -> None:
         """Add a batch, or each of its records, to the collection that `end` shows in order."""
         if not self.settings.deep:
             cells = dict(zip(CSV_BATCH, batch_cells(chosen.item), strict=True))
-            ordering.add(_SortedItem(file, source, chosen), cells[ordering.column])
+            ordering.add(_SortedItem(file, chosen), cells[ordering.column])
             return
         if not (batch := chosen.batch):
             return
@@ -223,14 +222,14 @@ class BatchRun:
         for number, record in chosen.records or ():
             cells = dict(zip(CSV_RECORD, record_cells(batch, record, hide), strict=True))
             shown = Shown(chosen.item, [(number, record)], chosen.notes)
-            ordering.add(_SortedItem(file, source, shown), cells[ordering.column])
+            ordering.add(_SortedItem(file, shown), cells[ordering.column])
 
     def end(self) -> None:
         """Show the sorted batches or records. Note if the selection matched none."""
         before: LogFile | None = None
-        for file, source, chosen in self._ordering.rows() if self._ordering else ():
+        for file, chosen in self._ordering.rows() if self._ordering else ():
             if file is not before:
-                self.view.begin(file, source)
+                self.view.begin(file)
             before = file
             self.view.show(chosen)
         self.view.end()

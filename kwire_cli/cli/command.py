@@ -214,11 +214,6 @@ class Group(click.Group):
 
     command_class = Command
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters of the group, with --help-all if the group is a subcommand."""
-        parameters = super().get_params(ctx)
-        return [*parameters[:-1], _help_all_option(), parameters[-1]] if ctx.parent else parameters
-
     def __init__(self, *arguments: Any, examples: Sequence[tuple[str, str]] = (), **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.examples = tuple(Example(*example) for example in examples)

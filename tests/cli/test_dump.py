@@ -56,13 +56,6 @@ def test_a_link_to_nothing_is_named_and_the_other_files_of_a_folder_are_read(tmp
     assert done.err == alone.err
 
 
-def test_other_files_of_a_log_directory_by_their_names(tmp_path):
-    (tmp_path / "leader-epoch-checkpoint").write_text("0\n1\n0 0\n")
-    assert lines(kwire("dump", tmp_path / "leader-epoch-checkpoint"))
-    (tmp_path / ".lock").touch()
-    assert kwire("dump", tmp_path / ".lock").code == 2
-
-
 def test_secrets_are_hidden_in_every_view():
     path = SEGMENTS / "__cluster_metadata-0"
     secrets = [b"1fmo5vqmk4agyzsq495ij7exfh", b"MWZtbzV2cW1rNGFnanlzcTQ5NWlqN2V4Zmg=", b"31 66 6d 6f 35 76"]

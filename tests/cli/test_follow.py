@@ -212,15 +212,6 @@ def test_a_pipe_with_a_name(tmp_path, options):
         assert run.rest() == (0, [], [])
 
 
-def test_a_pipe_with_a_name_may_hold_text(tmp_path):
-    path = tmp_path / "pipe"
-    os.mkfifo(path)
-    with running("-f", "jsonl", path) as run:
-        path.write_text("0000000a00120000000000010000")
-        assert '"api":"ApiVersions"' in run.lines(1)[0]
-        assert run.rest() == (0, [], [])
-
-
 def test_a_pipe_that_ends_in_mid_packet_says_so():
     done = kwire("decode", "--follow", "-", stdin=pcap(SARAMA)[:-5])
     assert (done.code, done.err.count("\n")) == (0, 1)

@@ -140,9 +140,3 @@ def test_lines_that_are_shown_one_by_one_end_at_once(interrupted):
     assert done.code == 130
     assert done.err.endswith("interrupted\n")
     assert 0 < len(done.out.splitlines()) < 148
-
-
-def test_the_handler_of_ctrl_c_is_as_before(interrupted):
-    interrupted(2)
-    kwire("stats", CAPTURE)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

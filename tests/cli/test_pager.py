@@ -61,12 +61,6 @@ def test_there_is_no_pager(words, variables, pager):
     assert "paged" not in done.out
 
 
-def test_a_file_of_results_is_not_paged(pager, tmp_path):
-    done = on_terminal("decode", FRAME, "-o", tmp_path / "a.json", variables={"PAGER": pager("echo paged")})
-    assert (done.code, done.out) == (0, "")
-    assert '"ApiVersions"' in (tmp_path / "a.json").read_text()
-
-
 def test_without_the_pager_results_go_straight_to_the_terminal():
     done = on_terminal("decode", FRAME, variables={"PAGER": "no-such-pager"})
     assert done.code == 0
@@ -153,10 +147,6 @@ def test_many_lines_are_a_table_and_one_message_is_a_tree(words, first, monkeypa
     out = kwire(*words, terminal=True, variables={"NO_COLOR": "1"}).out
     assert next(line for line in out.splitlines() if not line.endswith(".log:")).startswith(first)
     assert kwire(*words).out.startswith("{")
-
-
-def test_the_format_that_was_asked_for_stays():
-    assert kwire("decode", CAPTURE, "--format", "json", "--top", "1", terminal=True).out.startswith("{\n")
 
 
 # Results in a file.

@@ -89,11 +89,6 @@ def test_a_pair_is_shown_once_if_one_half_is_chosen(capture, words, expected):
     assert numbers(documents(capture, *words)) == expected
 
 
-def test_a_pair_that_is_not_chosen_is_not_shown(capture):
-    done = kwire("decode", capture, "--pairs", "--filter", "frame == 9", "--exit-code")
-    assert (done.code, done.out) == (1, "")
-
-
 @pytest.mark.parametrize(
     ("fmt", "unwanted", "missing"),
     [

@@ -33,18 +33,6 @@ def frames():
 # The order itself.
 
 
-@pytest.mark.parametrize(
-    ("text", "order"),
-    [
-        ("latency", Order("latency")),
-        ("latency:asc", Order("latency", descending=False)),
-        ("name:desc", Order("name", descending=True)),
-    ],
-)
-def test_an_order_is_a_column_and_a_direction(text, order):
-    assert order_of(text) == order
-
-
 @examples(60)
 @given(
     st.lists(st.none() | st.integers(0, 9) | st.sampled_from(["a", "b"]), max_size=300),
@@ -97,12 +85,6 @@ def test_every_format_is_sorted(fmt, frames):
     alone = kwire(*words, "--frames", largest)
     assert whole.code == 0
     assert whole.out == alone.out
-
-
-def test_all_lines_are_there_without_top(frames):
-    by_number, _ = frames
-    sizes = [line["size"] for line in lines_of("decode", CAPTURE, "--sort", "size:asc")]
-    assert sizes == sorted(line["size"] for line in by_number.values())
 
 
 def test_lines_are_sorted_over_all_inputs():
@@ -182,13 +164,3 @@ def test_a_named_table_is_sorted():
 
 
 # --filter with --pairs.
-
-
-@pytest.mark.parametrize("fmt", ["json", "jsonl", "csv", "table", "tree", "hex"])
-def test_a_filter_of_pairs_brings_the_other_half(fmt):
-    words = ("decode", CAPTURE, "--pairs", "--format", fmt)
-    by_request = kwire(*words, "--filter", "kind == request and api == Produce")
-    by_response = kwire(*words, "--filter", "kind == response and api == Produce")
-    assert by_request.code == by_response.code == 0
-    assert by_request.out == by_response.out
-    assert "Produce" in by_request.out
