@@ -1,7 +1,6 @@
 """Batches with valid checksums, found in one call by loops that numba compiles.
 
-CRC-32C is an instruction of x86-64 and ARM processors. The instruction takes eight bytes, is done after three cycles
-and can begin in each cycle, so three neighbouring blocks are read together. Elsewhere tables take its place.
+CRC-32C is an instruction of x86-64 and ARM processors, which takes eight bytes. Elsewhere tables take its place.
 
 This module imports numba. Only `bulk_batches` imports it, when batches have to be found.
 """
@@ -17,17 +16,11 @@ from numba.extending import intrinsic
 
 POLYNOMIAL = 0x82F63B78
 """The polynomial of CRC-32C (Castagnoli), lowest bit first."""
-BLOCK = 256
-"""Bytes of each of the three blocks. Processors fetch memory ahead best where the three are near each other."""
-AHEAD = 512
-"""The distance in bytes between reading and prefetching."""
-LINE = 64
-"""The bytes of a prefetch."""
 INSTRUCTIONS = {"x86_64": ("sse4.2", "llvm.x86.sse42.crc32.64.64", 64), "aarch64": ("crc", "llvm.aarch64.crc32cx", 32)}
 """By architecture: the feature that brings the instruction, LLVM's name for it, and the bits of its result."""
 
 
-def _behind() -> Any:
+def _contributions() -> Any:
     """Return the contribution of each byte (second index) to a checksum by the number of bytes after it (first
     index).
     """
@@ -35,39 +28,12 @@ def _behind() -> Any:
     for _ in range(8):
         first = (first >> 1) ^ (first & 1) * np.uint32(POLYNOMIAL)
     rows = [first]
-    while len(rows) < 2 * BLOCK:
+    while len(rows) < 8:
         rows.append((rows[-1] >> 8) ^ first[rows[-1] & 255])
     return np.array(rows)
 
 
-BEHIND_WORD, BEHIND_BLOCK, BEHIND_BLOCKS = (
-    _behind()[rows] for rows in (slice(8), slice(BLOCK - 4, BLOCK), slice(-4, None))
-)
-"""The rows of `_behind` for the bytes of a word, for a checksum before one block, and for one before two."""
-
-
-def _place(context: Any, builder: Any, array: Any, arguments: Any) -> Any:
-    data, at = arguments
-    return builder.gep(context.make_array(array)(context, builder, data).data, [at])
-
-
-def _fetching(_: Any, data: Any, at: Any) -> Any:  # noqa: ARG001 - numba passes arguments by these names
-    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        octets = ir.IntType(8).as_pointer()
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [octets, number, number, number])
-        step = builder.module.declare_intrinsic("llvm.prefetch", (octets,), kind)
-        to_read = number(0)
-        to_keep = number(3)
-        as_data = number(1)
-        builder.call(step, [_place(context, builder, signature.args[0], arguments), to_read, to_keep, as_data])
-        return context.get_dummy_value()
-
-    return types.void(data, types.int64), code
-
-
-_fetch: Any = intrinsic(_fetching)
-"""Have the processor fetch memory that is read soon. It need not exist."""
+TABLES = _contributions()
 
 
 def word_by_instruction(name: str, bits: int) -> Any:
@@ -77,7 +43,8 @@ def word_by_instruction(name: str, bits: int) -> Any:
         crc = arguments[0]
         short = ir.IntType(bits)
         long = ir.IntType(64)
-        place = _place(context, builder, signature.args[1], arguments[1:])
+        array = context.make_array(signature.args[1])(context, builder, arguments[1])
+        place = builder.gep(array.data, [arguments[2]])
         word = builder.load(builder.bitcast(place, long.as_pointer()), align=1)
         step = builder.module.declare_intrinsic(name, (), ir.FunctionType(short, [short, long]))
         if short == long:
@@ -96,7 +63,7 @@ def word_by_tables(crc: Any, data: Any, at: Any) -> Any:
         crc ^= (data[at + k] & 255) << (8 * k)
     word = 0
     for k in range(4):
-        word ^= BEHIND_WORD[7 - k, (crc >> (8 * k)) & 255] ^ BEHIND_WORD[3 - k, data[at + 4 + k]]
+        word ^= TABLES[7 - k, (crc >> (8 * k)) & 255] ^ TABLES[3 - k, data[at + 4 + k]]
     return word
 
 
@@ -112,23 +79,11 @@ def checksum_by(word: Any) -> Any:
 
     def crc32c(data: Any, at: int, stop: int) -> int:
         crc = 0xFFFFFFFF
-        while stop - at >= 3 * BLOCK:
-            for i in range(at + AHEAD, at + AHEAD + 3 * BLOCK, LINE):
-                _fetch(data, i)
-            second = third = 0
-            for i in range(at, at + BLOCK, 8):
-                crc = word(crc, data, i)
-                second = word(second, data, i + BLOCK)
-                third = word(third, data, i + 2 * BLOCK)
-            for k in range(4):
-                third ^= BEHIND_BLOCKS[3 - k, (crc >> (8 * k)) & 255] ^ BEHIND_BLOCK[3 - k, (second >> (8 * k)) & 255]
-            crc = third
-            at += 3 * BLOCK
         while stop - at >= 8:
             crc = word(crc, data, at)
             at += 8
         while at < stop:
-            crc = (crc >> 8) ^ BEHIND_WORD[0, (crc ^ data[at]) & 255]
+            crc = (crc >> 8) ^ TABLES[0, (crc ^ data[at]) & 255]
             at += 1
         return crc ^ 0xFFFFFFFF
 

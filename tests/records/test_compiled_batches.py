@@ -17,7 +17,7 @@ from kwire_cli.records.codecs import crc32c
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.records.reading import Reader, source_of
 
-BYTES = np.random.default_rng(7).bytes(8 * c.BLOCK)
+BYTES = np.random.default_rng(7).bytes(200)
 by_tables = c.checksum_by(njit(c.word_by_tables))
 
 
