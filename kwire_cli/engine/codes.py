@@ -52,7 +52,7 @@ KERNEL_BITS = {
 
 COMPRESSION = {
     "UNKNOWN_COMPRESSION": "a codec number that Kafka does not have (5 to 7); the records cannot be read",
-    "DECOMPRESSION_FAILED": "compressed records that are cut or damaged; the data before the fault is kept",
+    "DECOMPRESSION_FAILED": "compressed records that are cut or damaged; the blocks before the fault are kept",
     "DECOMPRESSION_LIMIT": "compressed records that exceed the limit when decompressed; the data up to the limit is "
     "kept",
     "COMPRESSED_TRAILING_BYTES": "bytes after the end of the compressed records; Kafka's readers "

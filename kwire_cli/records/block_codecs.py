@@ -1,6 +1,6 @@
 """Snappy and lz4, block by block.
 
-The libraries decompress a whole frame or nothing. Reading block by block keeps the output before a fault, and checks
+The libraries decompress a whole frame or nothing. Reading block by block keeps the blocks before a fault, and checks
 the limits before memory is allocated.
 """
 
@@ -10,7 +10,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.records.codecs import Stop, damaged, lz4_block, snappy_block, xxh32_short
+from kwire_cli.records.codecs import Stop, damaged, xxh32_short
 from kwire_cli.structs.compression import (
     LZ4_BLOCK,
     LZ4_BLOCK_CHECKSUM,
@@ -21,7 +21,6 @@ from kwire_cli.structs.compression import (
     LZ4_DESCRIPTOR,
     LZ4_DICTIONARY,
     LZ4_HEADER,
-    LZ4_HISTORY,
     LZ4_INDEPENDENT,
     LZ4_MAGIC,
     LZ4_SIZE,
@@ -101,28 +100,21 @@ def _snappy_header(data: memoryview, at: int, out: Output) -> int:
 
 
 def _block(data: memoryview, at: int, size: int, out: Output) -> None:
-    """Decompress a raw block at `at`, which may be shorter than `size`."""
+    """Decompress a raw block at `at`."""
     import cramjam  # noqa: PLC0415 - start-up is a feature
 
     block = data[at : at + size]
+    if len(block) < size:
+        raise damaged(f"the snappy data ends before its end: {len(block)} bytes are left for a chunk of {size}")
     try:
         length = cramjam.snappy.decompress_raw_len(block)
         # A block cannot become larger than this, so a larger length is wrong and is never allocated.
-        believable = length <= len(block) * _MAX_OUTPUT // _MIN_INPUT
-        if believable:
-            out.claim(length)
-        if len(block) < size:
-            fault = f"the snappy data ends before its end: {len(block)} bytes are left for a chunk of {size}"
-        elif believable:
-            out.add(bytes(cramjam.snappy.decompress_raw(block)), at + size)
-            return
-        else:
-            fault = f"a snappy block of {size} bytes cannot become the {length} bytes that it states"
+        if length > size * _MAX_OUTPUT // _MIN_INPUT:
+            raise damaged(f"a snappy block of {size} bytes cannot become the {length} bytes that it states")
+        out.claim(length)
+        out.add(bytes(cramjam.snappy.decompress_raw(block)), at + size)
     except cramjam.DecompressionError as error:
-        length = out.left
-        fault = f"the snappy data is damaged ({error})"
-    out.add(snappy_block(block, min(length, out.left)), out.used)
-    raise damaged(fault)
+        raise damaged(f"the snappy data is damaged ({error})") from None
 
 
 def pack_snappy(data: Any, level: int | None, magic: int) -> bytes:  # noqa: ARG001 - the same for all codecs
@@ -138,7 +130,7 @@ def pack_snappy(data: Any, level: int | None, magic: int) -> bytes:  # noqa: ARG
     return b"".join(parts)
 
 
-# LZ4 frames, read block by block. So bytes before a fault are kept, and no block becomes larger than the frame allows.
+# LZ4 frames, read block by block. So the blocks before a fault are kept, and no block becomes larger than the frame allows.
 #
 # Kafka's own reader (Lz4BlockInputStream) takes the first frame only, no dependent blocks, and skips content
 # size and content checksum; other clients write all of these. What Kafka would refuse or skip is decoded and
@@ -186,23 +178,15 @@ def unpack_lz4(data: memoryview, out: Output, magic: int) -> None:
             raise damaged(f"an lz4 block is {size} bytes long, of at most {longest}")
         start = at + _BLOCK.size
         end = start + size + checksum
-        code = _FAILED
-        detail = f"{_CUT}: {len(data) - start} bytes are left for a block of {size + checksum}"
-        if end <= len(data):
-            try:
-                # With room for all of the block; the library would keep what does not fit its first guess for the next
-                # call.
-                out.add(reader.decompress(data[at:end], longest), end)
-                at = end
-                continue
-            except RuntimeError as error:
-                code, detail = _fault(error)
-        if code == _FAILED:
-            block = data[start : start + size]
-            room = min(longest, out.left)
-            history = b"" if flags & LZ4_INDEPENDENT else out.tail(LZ4_HISTORY)
-            out.add(bytes(block[:room]) if word & LZ4_STORED else lz4_block(block, room, history), out.used)
-        raise Stop(code, detail)
+        if end > len(data):
+            raise damaged(f"{_CUT}: {len(data) - start} bytes are left for a block of {size + checksum}")
+        try:
+            # With room for all of the block; the library would keep what does not fit its first guess for the next
+            # call.
+            out.add(reader.decompress(data[at:end], longest), end)
+        except RuntimeError as error:
+            raise Stop(*_fault(error)) from None
+        at = end
     _end(data, at, flags, reader, out)
 
 

@@ -1,7 +1,6 @@
-"""Codecs by number and name, their limits, checksums and partial output.
+"""Limits on decompressed records, the output of the codecs, and checksums.
 
-A compressed byte can become a thousand bytes, so the output is limited in size and in ratio to the input. The libraries
-return nothing for a damaged block. Slow decoders here return the output up to the fault.
+A compressed byte can become a thousand bytes, so the output is limited in size and in ratio to the input.
 """
 
 from __future__ import annotations
@@ -12,10 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.structs.compression import SNAPPY_PREAMBLE
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 
 # What decompression gives, what limits it, and the state that the codecs share.
@@ -108,11 +105,6 @@ class Output:
         self.size += self._data.write(data)
         self.used = used
 
-    def tail(self, size: int) -> bytes:
-        """Return the last bytes, at most `size`."""
-        view = self._data.getbuffer()
-        return bytes(view[max(0, self.size - size) :])
-
     def take(self) -> bytes:
         """Return all bytes, without a copy."""
         return self._data.getvalue()
@@ -192,107 +184,3 @@ def xxh32_short(data: Any) -> int:
 def _rotated(number: int, bits: int) -> int:
     number &= _MASK
     return (number << bits | number >> 32 - bits) & _MASK
-
-
-# Decompression of a damaged or cut block of snappy or LZ4 up to its fault; the libraries return the whole block or
-# nothing.
-#
-# This is slow, but only used for one block, and bounded by its bytes and `room`. Bytes before a fault may already be
-# wrong, because faults are detected late. Sources: snappy's format_description.txt; the LZ4 block format. Both consist
-# of literals and copies of earlier output.
-
-
-class _Bytes:
-    """The compressed bytes, read in order."""
-
-    def __init__(self, data: memoryview) -> None:
-        self._data = data
-        self._at = 0
-
-    def number(self, size: int = 1) -> int:
-        """Read a little-endian number of `size` bytes. Raise EOFError if fewer remain."""
-        part = self.some(size)
-        if len(part) < size:
-            raise EOFError
-        return int.from_bytes(part, "little")
-
-    def some(self, size: int) -> memoryview:
-        """Return the next bytes, at most `size`."""
-        part = self._data[self._at : self._at + size]
-        self._at += len(part)
-        return part
-
-    def more(self) -> bool:
-        return self._at < len(self._data)
-
-
-def snappy_block(block: memoryview, room: int) -> bytes:
-    """Return the content of a raw snappy block before its fault, at most `room` bytes."""
-    return _run_elements(_snappy(_Bytes(block)), room, b"")
-
-
-def lz4_block(block: memoryview, room: int, history: bytes = b"") -> bytes:
-    """Return the content of an LZ4 block before its fault, at most `room` bytes.
-
-    Copies can reach back into `history`.
-    """
-    return _run_elements(_lz4(_Bytes(block)), room, history)
-
-
-def _run_elements(elements: Iterator[memoryview | tuple[int, int]], room: int, history: bytes) -> bytes:
-    """Build the output from elements: literals, and copies as (distance, length), which may overlap their output."""
-    out = bytearray(history)
-    end = len(out) + room
-    try:
-        for element in elements:
-            if isinstance(element, memoryview):
-                out += element[: end - len(out)]
-            else:
-                distance, length = element
-                if not 0 < distance <= len(out):
-                    break
-                length = min(length, end - len(out))
-                source = out[-distance:]
-                out += (source * (length // distance + 1))[:length]
-            if len(out) >= end:
-                break
-    except EOFError:
-        pass
-    return bytes(out[len(history) :])
-
-
-def _snappy(data: _Bytes) -> Iterator[memoryview | tuple[int, int]]:
-    for _ in range(SNAPPY_PREAMBLE):
-        if data.number() < 0x80:
-            break
-    while data.more():
-        tag = data.number()
-        kind = tag & 3
-        upper = tag >> 2
-        if kind == 0:
-            # For 60 to 63 the length less 1 follows in 1 to 4 bytes.
-            yield data.some((data.number(upper - 59) if upper >= 60 else upper) + 1)
-        elif kind == 1:
-            yield (upper >> 3 << 8) | data.number(), (upper & 7) + 4
-        else:
-            yield data.number(2 if kind == 2 else 4), upper + 1
-
-
-def _lz4(data: _Bytes) -> Iterator[memoryview | tuple[int, int]]:
-    while data.more():
-        token = data.number()
-        yield data.some(_read_length(data, token >> 4))
-        if data.more():
-            distance = data.number(2)
-            yield distance, _read_length(data, token & 15) + 4
-
-
-def _read_length(data: _Bytes, start: int) -> int:
-    """Read a length of LZ4: 15 continues in further bytes, up to the first that is not 255."""
-    length = start
-    more = start == 15
-    while more:
-        byte = data.number()
-        length += byte
-        more = byte == 255
-    return length

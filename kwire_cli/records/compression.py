@@ -1,6 +1,6 @@
 """Compression and decompression of record sets: gzip, zstd, and the choice of a codec.
 
-Data is decompressed in pieces of limited size, so that the output before a fault is kept and limits apply early.
+Data is decompressed in pieces of limited size, so that the blocks before a fault are kept and limits apply early.
 `decompress` never raises: the fault is an anomaly of the result.
 """
 

@@ -21,8 +21,6 @@ XERIAL_VERSION = 1
 XERIAL_HEADER = Struct("magic" / Bytes(8), "version" / Int32sb, "compatible_version" / Int32sb)
 XERIAL_CHUNK = Struct("size" / Int32sb)
 """Before every chunk, a raw snappy block. The header may come again in its place: streams can be joined."""
-SNAPPY_PREAMBLE = 5
-"""Bytes that the length before a raw block takes at most; a varint without zigzag."""
 
 # LZ4
 
@@ -52,8 +50,6 @@ descriptor. Kafka before 0.10 took the magic along (KAFKA-3160), and still does 
 LZ4_BLOCK = Struct("size" / _U32)
 LZ4_CHECKSUM = Struct("checksum" / _U32)
 """xxHash32 of a block as it is written, or of the whole content."""
-LZ4_HISTORY = 1 << 16
-"""The distance that a block that depends on other blocks can reach back."""
 
 # zstd
 

@@ -68,12 +68,11 @@ def test_header_checksums_as_the_reference_wants_them(size, block):
 
 
 @pytest.mark.parametrize("linked", [False, True])
-def test_a_block_that_is_cut_gives_what_it_has(linked):
+def test_the_blocks_before_a_cut_one_are_kept(linked):
     data = frame(linked=linked)
     got = unpacked(data[:-1000])
     assert got.code == "DECOMPRESSION_FAILED"
-    assert TEXT.startswith(got.data)
-    assert len(got.data) > len(TEXT) - 10000
+    assert got.data == TEXT[: 7 << 16]
 
 
 def test_a_wrong_content_size():
@@ -114,4 +113,4 @@ def test_a_block_longer_than_the_frame_allows():
     assert got[:2] == (b"", "DECOMPRESSION_FAILED")
     block = lz4.block.compress(TEXT[:70000], store_size=False)
     got = unpacked(header + struct.pack("<I", len(block)) + block + bytes(4))
-    assert (got.data, got.code) == (TEXT[: 1 << 16], "DECOMPRESSION_FAILED")
+    assert (got.data, got.code) == (b"", "DECOMPRESSION_FAILED")
