@@ -18,8 +18,7 @@ from kwire_cli.errors import counted
 from kwire_cli.message.decoded import cut_records, decode
 from kwire_cli.message.encode import decode_header, header_spec
 from kwire_cli.records.kafka_topics import has_version_prefix, version_before
-from kwire_cli.spec.evolution.layout import ranges
-from kwire_cli.spec.model import header_version_of
+from kwire_cli.spec.model import header_version_of, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -130,7 +130,8 @@ def pack_snappy(data: Any, level: int | None, magic: int) -> bytes:  # noqa: ARG
     return b"".join(parts)
 
 
-# LZ4 frames, read block by block. So the blocks before a fault are kept, and no block becomes larger than the frame allows.
+# LZ4 frames, read block by block. So the blocks before a fault are kept, and no block becomes larger than the frame
+# allows.
 #
 # Kafka's own reader (Lz4BlockInputStream) takes the first frame only, no dependent blocks, and skips content
 # size and content checksum; other clients write all of these. What Kafka would refuse or skip is decoded and

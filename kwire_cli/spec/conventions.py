@@ -1,13 +1,12 @@
 """Conventions that Kafka's definitions keep and its generator does not ask for, reported as advice.
 
-Which share of the definitions keeps each one is in docs/changes.md. A convention goes through a definition and yields
-each place that it applies to, with the violation there, or with an empty string.
+Which share of the definitions keeps each one is in docs/changes.md.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.errors import SpecError
 from kwire_cli.spec.files import Report, Spot, json_files, read_text
@@ -18,10 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.spec.files import Finding
-    from kwire_cli.spec.model import FieldSpec
+    from kwire_cli.spec.model import FieldSpec, MessageSpec
     from kwire_cli.spec.reading import Definition
-
-    Judged = Iterator[tuple[Spot, str]]
 
 SUFFIXES = {"metadata": "Record", "coordinator-key": "Key", "coordinator-value": "Value", "header": "Header"}
 """What the names of messages end in, by type; requests and responses are the rule books' business."""
@@ -80,106 +77,121 @@ _SPAN = re.compile(r"(Time|Timeout|Interval|Duration|Backoff|Lifetime|Period|Del
 _WORDS = re.compile(r"[A-Za-z][a-z0-9]*")
 
 
-def _message_suffix(definition: Definition) -> Judged:
-    suffix = SUFFIXES.get(definition.spec.type)
-    name = definition.spec.name
-    if suffix:
-        yield (
-            Spot().key("name"),
-            "" if name.endswith(suffix) else f"the name of a {definition.spec.type} message ends in {suffix}",
-        )
+class Convention(NamedTuple):
+    """A convention: its violation in a sentence, the key that it is about ("" for the whole object), and its judge.
+
+    `judge` returns the violation, "" if a message or field keeps the convention, or None if it does not apply.
+    """
+
+    summary: str
+    key: str
+    judge: Callable[..., str | None]
 
 
-def _throttle_time(definition: Definition) -> Judged:
-    if definition.spec.type == "response":
-        has = any(item.spec.name == "ThrottleTimeMs" for item in definition.items)
-        yield (
-            Spot().key("fields"),
-            "" if has else "a response says for how long its client is held back: ThrottleTimeMs, an int32",
-        )
+def _message_suffix(spec: MessageSpec) -> str | None:
+    suffix = SUFFIXES.get(spec.type)
+    if not suffix:
+        return None
+    return "" if spec.name.endswith(suffix) else f"the name of a {spec.type} message ends in {suffix}"
 
 
-def _upper_camel(definition: Definition) -> Judged:
-    for item in definition.walk():
-        name = item.spec.name
-        capital = _capital(name)
-        yield (
-            item.json.spot.key("name"),
-            "" if name == capital else f"the name of a field begins with a capital letter: {capital}",
-        )
+def _throttle_time(spec: MessageSpec) -> str | None:
+    if spec.type != "response":
+        return None
+    has = any(field.name == "ThrottleTimeMs" for field in spec.fields)
+    return "" if has else "a response says for how long its client is held back: ThrottleTimeMs, an int32"
 
 
-def _plural(definition: Definition) -> Judged:
-    for item in definition.walk():
-        if item.spec.is_array:
-            words = _words(item.spec.name)
-            yield (
-                item.json.spot.key("name"),
-                "" if any(word.endswith("s") for word in words) else "the name of an array is a plural elsewhere",
-            )
+def _upper_camel(field: FieldSpec, _: MessageSpec) -> str:
+    capital = _capital(field.name)
+    return "" if field.name == capital else f"the name of a field begins with a capital letter: {capital}"
 
 
-def _error_names(definition: Definition) -> Judged:
-    for item in definition.walk():
-        field = item.spec
-        if "error" in field.name.lower() and field.type in {"int8", "int16", "int32", "int64", "string"}:
-            wanted = ("ErrorMessage", "string") if field.type == "string" else ("ErrorCode", "int16")
-            kept = _capital(field.name).endswith(wanted[0]) and field.type == wanted[1]
-            yield (
-                item.json.spot,
-                ""
-                if kept
-                else (
-                    f"an error is ErrorCode, an int16, and its text ErrorMessage, a string; this is {field.name}, "
-                    f"{field.type}"
-                ),
-            )
+def _plural(field: FieldSpec, _: MessageSpec) -> str | None:
+    if not field.is_array:
+        return None
+    words = _WORDS.findall(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", field.name))
+    return "" if any(word.endswith("s") for word in words) else "the name of an array is a plural elsewhere"
 
 
-def _unit_of_time(definition: Definition) -> Judged:
-    for item in definition.walk():
-        field = item.spec
-        if field.element_type in {"int32", "int64"} and _SPAN.search(field.name):
-            yield (
-                item.json.spot.key("name"),
-                "" if field.name.endswith("Ms") else f"the name of a span of time ends in its unit: {field.name}Ms",
-            )
+def _error_names(field: FieldSpec, _: MessageSpec) -> str | None:
+    if "error" not in field.name.lower() or field.type not in {"int8", "int16", "int32", "int64", "string"}:
+        return None
+    name, kind = ("ErrorMessage", "string") if field.type == "string" else ("ErrorCode", "int16")
+    if _capital(field.name).endswith(name) and field.type == kind:
+        return ""
+    rule = "an error is ErrorCode, an int16, and its text ErrorMessage, a string"
+    return f"{rule}; this is {field.name}, {field.type}"
 
 
-def _usual_type(definition: Definition) -> Judged:
-    for item in definition.walk():
-        usual = USUAL_TYPES.get(_capital(item.spec.name))
-        if usual and not item.spec.is_array and not item.spec.struct_name:
-            wider = _wider(item.spec, usual)
-            said = f"{item.spec.name} is {_article(usual)} elsewhere, not {_article(item.spec.type)}{wider}"
-            yield item.json.spot.key("type"), "" if item.spec.type == usual else said
+def _unit_of_time(field: FieldSpec, _: MessageSpec) -> str | None:
+    if field.element_type not in {"int32", "int64"} or not _SPAN.search(field.name):
+        return None
+    return "" if field.name.endswith("Ms") else f"the name of a span of time ends in its unit: {field.name}Ms"
 
 
-def _entity(definition: Definition) -> Judged:
-    if definition.spec.type not in {"request", "response"}:
-        return
-    for item in definition.walk():
-        for entity, (names, kind) in ENTITIES.items():
-            if names.fullmatch(item.spec.name) and item.spec.element_type == kind:
-                yield (
-                    item.json.spot,
-                    ""
-                    if item.spec.entity_type == entity
-                    else f"{item.spec.name} has the entityType {entity} elsewhere",
-                )
+def _usual_type(field: FieldSpec, _: MessageSpec) -> str | None:
+    usual = USUAL_TYPES.get(_capital(field.name))
+    if not usual or field.is_array or field.struct_name:
+        return None
+    if field.type == usual:
+        return ""
+    return f"{field.name} is {_article(usual)} elsewhere, not {_article(field.type)}{_wider(field, usual)}"
 
 
-CONVENTIONS: dict[str, Callable[[Definition], Judged]] = {
-    "NAME_MESSAGE_SUFFIX": _message_suffix,
-    "NAME_LOWER_CASE": _upper_camel,
-    "NAME_ARRAY_SINGULAR": _plural,
-    "NAME_ERROR": _error_names,
-    "NAME_WITHOUT_UNIT": _unit_of_time,
-    "TYPE_UNUSUAL": _usual_type,
-    "ENTITY_TYPE_MISSING": _entity,
-    "THROTTLE_TIME_MISSING": _throttle_time,
+def _entity(field: FieldSpec, spec: MessageSpec) -> str | None:
+    for entity, (names, kind) in ENTITIES.items():
+        if spec.type in {"request", "response"} and names.fullmatch(field.name) and field.element_type == kind:
+            return "" if field.entity_type == entity else f"{field.name} has the entityType {entity} elsewhere"
+    return None
+
+
+ON_MESSAGES = {
+    "NAME_MESSAGE_SUFFIX": Convention(
+        "The name of a metadata message, coordinator-key, coordinator-value or header does not end in Record, Key, "
+        "Value, Header.",
+        "name",
+        _message_suffix,
+    ),
+    "THROTTLE_TIME_MISSING": Convention("A response has no ThrottleTimeMs.", "fields", _throttle_time),
 }
-"""Conventions by rule id."""
+"""Conventions of messages by rule id."""
+ON_FIELDS = {
+    "NAME_LOWER_CASE": Convention("A field's name begins with a small letter.", "name", _upper_camel),
+    "NAME_ARRAY_SINGULAR": Convention("The name of an array has no word in the plural.", "name", _plural),
+    "NAME_ERROR": Convention(
+        "An error is not an int16 called ErrorCode, or its text is not a string called ErrorMessage (or with these "
+        "endings).",
+        "",
+        _error_names,
+    ),
+    "NAME_WITHOUT_UNIT": Convention(
+        "The name of a number that is a span of time lacks the unit, milliseconds (TimeoutMs).", "name", _unit_of_time
+    ),
+    "TYPE_UNUSUAL": Convention(
+        "A field of a name that has the same type nearly everywhere, such as PartitionIndex, has another one; a wider "
+        "one costs bytes.",
+        "type",
+        _usual_type,
+    ),
+    "ENTITY_TYPE_MISSING": Convention(
+        "A broker, topic, group, transaction or producer in a request or response has no entityType.", "", _entity
+    ),
+}
+"""Conventions of fields by rule id."""
+CONVENTIONS = ON_MESSAGES | ON_FIELDS
+
+
+def judged(definition: Definition) -> Iterator[tuple[str, Spot, str]]:
+    """Yield each place of a definition that a convention applies to, with the violation there, "" if there is none."""
+    spec = definition.spec
+    for rule, (_, key, judge) in ON_MESSAGES.items():
+        if (wrong := judge(spec)) is not None:
+            yield rule, Spot().key(key), wrong
+    for item in definition.walk():
+        for rule, (_, key, judge) in ON_FIELDS.items():
+            if (wrong := judge(item.spec, spec)) is not None:
+                yield rule, item.json.spot.key(key) if key else item.json.spot, wrong
 
 
 def definition_advice(paths: Sequence[str | os.PathLike[str]]) -> list[Finding]:
@@ -202,17 +214,12 @@ def advise(text: str, file: str | None = None) -> list[Finding]:
     if definition is None or any(finding.rule in FATAL for finding in findings):
         return []
     of = definition.json.report
-    report = Report(of.file, of.text, of.base)
-    for rule, judge in CONVENTIONS.items():
-        for spot, wrong in judge(definition):
-            if wrong:
-                report.add(rule, wrong, spot)
+    report = Report(of.file, of.text)
+    for rule, spot, wrong in judged(definition):
+        if wrong:
+            report.add(rule, wrong, spot)
     advice = [finding._replace(severity="advice") for finding in report.findings]
     return sorted(advice, key=lambda finding: (finding.line or 0, finding.column or 0, finding.rule))
-
-
-def _words(name: str) -> list[str]:
-    return _WORDS.findall(re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name))
 
 
 def _capital(name: str) -> str:

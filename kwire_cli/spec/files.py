@@ -212,24 +212,21 @@ class Spot(NamedTuple):
 
 
 class Report:
-    """The findings of one definition. `text` gives their lines and columns; `base` leads to the definition in it."""
+    """The findings of one definition. `text` gives their lines and columns."""
 
-    def __init__(self, file: str | None = None, text: JsonText | None = None, base: Keys = ()) -> None:
+    def __init__(self, file: str | None = None, text: JsonText | None = None) -> None:
         self.file = file
         self.text = text
-        self.base = base
         self.findings: list[Finding] = []
 
     def place(self, keys: Keys) -> Place | None:
         """Return the place of a key in the definition, or of the closest enclosing value; None without `text`."""
-        return self.text.nearest((*self.base, *keys)) if self.text else None
+        return self.text.nearest(keys) if self.text else None
 
     @property
     def duplicates(self) -> list[tuple[Keys, Place]]:
         """The keys in the definition that occur twice in one object, with their places."""
-        size = len(self.base)
-        pairs = self.text.duplicates if self.text else ()
-        return [(keys[size:], place) for keys, place in pairs if keys[:size] == self.base]
+        return self.text.duplicates if self.text else []
 
     def add(self, rule: str, message: str, spot: Spot) -> Finding:
         """Add a violation at a place, and return it."""

@@ -14,7 +14,7 @@ from kwire_cli.errors import InputError, SpecError
 from kwire_cli.spec.files import read_bundled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 # Version ranges of messages and fields (Kafka's `Versions` class): `none`, `3`, `0-9`, `9+`.
@@ -81,6 +81,22 @@ class Versions(NamedTuple):
 
 
 NONE = Versions(0, -1)
+
+
+def ranges(numbers: Iterable[int]) -> tuple[Versions, ...]:
+    """Return version numbers as the fewest ranges, ascending."""
+    return joined(Versions(number, number) for number in numbers)
+
+
+def joined(some: Iterable[Versions]) -> tuple[Versions, ...]:
+    """Return ranges with adjacent ones merged, ascending."""
+    merged: list[Versions] = []
+    for versions in sorted(some):
+        if merged and merged[-1].high >= versions.low - 1:
+            merged[-1] = Versions(merged[-1].low, max(merged[-1].high, versions.high))
+        else:
+            merged.append(versions)
+    return tuple(merged)
 
 
 def _is_number(text: str) -> bool:

@@ -45,11 +45,6 @@ def read_text_leniently(text: str, file: str | None = None) -> tuple[Definition,
     return _usable(*examine(text, file, LOADING), file)
 
 
-def read_value_leniently(value: object, report: Report) -> tuple[Definition, list[Finding]]:
-    """Read a definition from parsed JSON as `read_text_leniently` does from text."""
-    return _usable(*examine_value(value, report, LOADING), report.file)
-
-
 def _usable(
     definition: Definition | None, findings: list[Finding], file: str | None
 ) -> tuple[Definition, list[Finding]]:

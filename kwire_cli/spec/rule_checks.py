@@ -20,6 +20,7 @@ from kwire_cli.spec.model import (
     PRIMITIVE_TYPES,
     Versions,
     is_java_literal,
+    joined,
     parse_default,
 )
 from kwire_cli.spec.reading import ENCODABLE_TYPES, ENCODING_NAMES, ENTITIES, TYPES
@@ -61,19 +62,9 @@ def _encoding(key: str, rows: tuple[Encoding, ...], item: Item, *, fits: bool) -
     spans = sorted(row.versions for row in rows if row.versions)
     if twice or any(left.high >= right.low for left, right in pairwise(spans)):
         item.json.add("ENCODING_OVERLAP", "two version ranges overlap", key)
-    if _union(spans) != [item.spec.versions]:
+    if joined(spans) != (item.spec.versions,):
         text = f"the ranges are together not exactly the field's versions, {item.spec.versions}"
         item.json.add("ENCODING_RANGES", text, key)
-
-
-def _union(spans: list[Versions]) -> list[Versions]:
-    merged: list[Versions] = []
-    for span in spans:
-        if merged and span.low <= merged[-1].high + 1:
-            merged[-1] = Versions(merged[-1].low, max(merged[-1].high, span.high))
-        else:
-            merged.append(span)
-    return merged
 
 
 # Rules of a field by itself (Kafka's FieldSpec, FieldType, EntityType).

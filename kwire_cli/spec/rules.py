@@ -211,24 +211,6 @@ RULES: dict[str, Rule] = {
 
 FATAL = frozenset(name for name, rule in RULES.items() if rule.fatal)
 
-ADVICE: dict[str, str] = {
-    # Names and types
-    "NAME_MESSAGE_SUFFIX": "The name of a metadata message, coordinator-key, coordinator-value or header does not end "
-    "in Record, Key, Value, Header.",
-    "NAME_LOWER_CASE": "A field's name begins with a small letter.",
-    "NAME_ARRAY_SINGULAR": "The name of an array has no word in the plural.",
-    "NAME_ERROR": "An error is not an int16 called ErrorCode, or its text is not a string called ErrorMessage (or with "
-    "these endings).",
-    "NAME_WITHOUT_UNIT": "The name of a number that is a span of time lacks the unit, milliseconds (TimeoutMs).",
-    "TYPE_UNUSUAL": "A field of a name that has the same type nearly everywhere, such as PartitionIndex, has another "
-    "one; a wider one costs bytes.",
-    "ENTITY_TYPE_MISSING": "A broker, topic, group, transaction or producer in a request or "
-    "response has no entityType.",
-    "THROTTLE_TIME_MISSING": "A response has no ThrottleTimeMs.",
-}
-"""Advice that no rule book contains, shown with `kwire lint --advice`."""
-
-
 # The check of one definition by a rule book, which reports all violations at once.
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import quote
 
+from kwire_cli.spec.conventions import CONVENTIONS
 from kwire_cli.spec.evolution.breaking import RULES as BREAKING, SEVERITIES, spans
 from kwire_cli.spec.evolution.sources import is_revision
 from kwire_cli.spec.kafka import VERSION
-from kwire_cli.spec.rules import ADVICE, RULES
+from kwire_cli.spec.rules import RULES
 from kwire_cli.view.lines import escaped_lines
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def explanation(rule: str) -> Explanation:
     if rule in RULES:
         books = ", ".join(RULES[rule].books)
         return Explanation(RULES[rule].summary, (f"A rule of {books}.",))
-    return Explanation(ADVICE[rule], ("Advice, not a rule of a rule book.",))
+    return Explanation(CONVENTIONS[rule].summary, ("Advice, not a rule of a rule book.",))
 
 
 def _rule(rule: str, level: Level) -> dict[str, Any]:

@@ -4,9 +4,10 @@ import pytest
 from bad_definitions import BAD, BOOK_OF, IGNORED_STRUCTS, MANY, MORE_BAD, check, field, message, tagged, with_field
 
 from kwire_cli.errors import InputError, SpecError
+from kwire_cli.spec.conventions import CONVENTIONS
 from kwire_cli.spec.files import specs_folder
 from kwire_cli.spec.overlay import load_text, read_text_leniently
-from kwire_cli.spec.rules import ADVICE, BOOKS, FATAL, RULES, check_folder, check_many
+from kwire_cli.spec.rules import BOOKS, FATAL, RULES, check_folder, check_many
 
 ROOT = Path(__file__).parents[2]
 FOO_RESPONSE = (ROOT / "samples" / "definitions" / "kip482" / "FooResponse.json").read_text("utf-8")
@@ -143,4 +144,4 @@ def test_the_documentation_lists_every_rule_with_its_books():
         marks = " | ".join("yes" if book in rule.books else "-" for book in BOOKS)
         kind = ("warning" if rule.warning else "error") + (", fatal" if rule.fatal else "")
         assert f"| `{name}` | {kind} | {marks} | {rule.summary} |" in text
-    assert text.count("\n| `") == len(RULES) + len(ADVICE)
+    assert text.count("\n| `") == len(RULES) + len(CONVENTIONS)

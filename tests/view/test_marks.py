@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, strategies as st
 from kit.commands import examples
 
+from kwire_cli.spec.conventions import CONVENTIONS
 from kwire_cli.spec.evolution.breaking import RULES as BREAKING
 from kwire_cli.spec.files import Finding
-from kwire_cli.spec.rules import ADVICE, RULES
+from kwire_cli.spec.rules import RULES
 from kwire_cli.view.marks import explanation, github_lines, sarif_text
 
-EVERY_RULE = [*BREAKING, *RULES, *ADVICE]
+EVERY_RULE = [*BREAKING, *RULES, *CONVENTIONS]
 TEXTS = st.text(st.characters(), max_size=40)
 NAMES = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters=":"), max_size=40),
@@ -39,7 +40,9 @@ def test_each_rule_is_explained():
 
 
 @examples(60)
-@given(st.lists(st.tuples(st.sampled_from([*RULES, *ADVICE]), TEXTS, NAMES, TEXTS, st.integers(1, 99)), max_size=5))
+@given(
+    st.lists(st.tuples(st.sampled_from([*RULES, *CONVENTIONS]), TEXTS, NAMES, TEXTS, st.integers(1, 99)), max_size=5)
+)
 def test_results_point_to_their_rules_and_places(rows):
     findings = [
         Finding(rule, "error", message, file or None, line, line, path or None)

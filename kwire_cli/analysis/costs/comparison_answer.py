@@ -14,7 +14,7 @@ from kwire_cli.analysis.costs.forms import FLEXIBLE, INFLEXIBLE
 from kwire_cli.analysis.costs.prices import TAG_HEADER, given_total, merged
 from kwire_cli.answer import MOST_ROWS, Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.errors import counted
-from kwire_cli.spec.evolution.layout import ranges
+from kwire_cli.spec.model import ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from kwire_cli.spec.evolution.breaking import RULES
 from kwire_cli.spec.evolution.changes import problems
-from kwire_cli.spec.evolution.layout import layout_at, ranges
+from kwire_cli.spec.evolution.layout import layout_at
+from kwire_cli.spec.model import ranges
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

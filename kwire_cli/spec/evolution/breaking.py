@@ -11,9 +11,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from kwire_cli.spec.evolution.changes import Problem, changes, definition_part, problems, shown
-from kwire_cli.spec.evolution.layout import Stretches, joined, layout_at, matched
+from kwire_cli.spec.evolution.layout import Stretches, layout_at, matched
 from kwire_cli.spec.files import Finding
-from kwire_cli.spec.model import Versions, fields_by_path, header_version_of
+from kwire_cli.spec.model import Versions, fields_by_path, header_version_of, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from kwire_cli.errors import SpecError
 from kwire_cli.spec.files import module_of
-from kwire_cli.spec.model import FIXED_TYPES, INTEGER_RANGES, NONE, Versions, default_value, fields_by_path
+from kwire_cli.spec.model import FIXED_TYPES, INTEGER_RANGES, NONE, Versions, default_value, fields_by_path, ranges
 from kwire_cli.spec.reading import ENCODABLE_TYPES, element_encoding_at, encoding_at
 
 if TYPE_CHECKING:
@@ -283,22 +283,6 @@ class Stretches:
     def of(self, version: int) -> int:
         """Return the number of the range that contains a version."""
         return bisect_right(self._starts, version)
-
-
-def ranges(numbers: Iterable[int]) -> tuple[Versions, ...]:
-    """Return version numbers as the fewest ranges, ascending."""
-    return joined(Versions(number, number) for number in numbers)
-
-
-def joined(some: Iterable[Versions]) -> tuple[Versions, ...]:
-    """Return ranges with adjacent ones merged, ascending."""
-    merged: list[Versions] = []
-    for versions in sorted(some):
-        if merged and merged[-1].high >= versions.low - 1:
-            merged[-1] = Versions(merged[-1].low, max(merged[-1].high, versions.high))
-        else:
-            merged.append(versions)
-    return tuple(merged)
 
 
 def _written_out(spec: MessageSpec, fields: tuple[FieldSpec, ...]) -> int:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError, SpecError
-from kwire_cli.spec.files import Report, decoded, jar_texts, read_text
-from kwire_cli.spec.jsontext import Place, parse
-from kwire_cli.spec.overlay import read_text_leniently, read_value_leniently
+from kwire_cli.spec.files import decoded, jar_texts, read_text
+from kwire_cli.spec.jsontext import Place
+from kwire_cli.spec.overlay import read_text_leniently
 from kwire_cli.stores.paths import exists
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from kwire_cli.spec.reading import Definition, Item
 
 
-# A definition from the user: its content, and the positions in its file. A file contains one definition or a list.
+# A definition from the user: its content, and the positions in its file.
 
 _RELEASE = re.compile(r"\d{1,2}\.\d{1,3}")
 
@@ -60,18 +60,10 @@ class Given:
         return dict(self.definition.by_path())
 
 
-def definitions_in(text: str, file: str) -> Iterator[Given]:
-    """Yield the definition in a file's text, or those in a list. Raise SpecError for one that cannot be loaded."""
-    if not _is_list(text):
-        definition, faults = read_text_leniently(text, file)
-        yield Given(definition, tuple(faults))
-        return
-    parsed = parse(text, file)
-    if after := parsed.trailing:
-        raise SpecError("nothing may follow a list of definitions", file=file, line=after.line, column=after.column)
-    for index, value in enumerate(parsed.value):
-        definition, faults = read_value_leniently(value, Report(file, parsed, (index,)))
-        yield Given(definition, tuple(faults))
+def definition_in(text: str, file: str) -> Given:
+    """Return the definition in a file's text. Raise SpecError if it cannot be loaded."""
+    definition, faults = read_text_leniently(text, file)
+    return Given(definition, tuple(faults))
 
 
 # Files of a git revision, read by the git command without touching the working tree.
@@ -127,7 +119,7 @@ if TYPE_CHECKING:
 
 
 def read_definitions(sources: Iterable[str]) -> Definitions:
-    """Read the definitions in files (one or a list), folders, jars and git revisions (REV:PATH), all of one release.
+    """Read the definitions in files, folders, jars and git revisions (REV:PATH), all of one release.
 
     A folder's definitions are the files in it, or if there are no such files, those at any depth. Raise InputError for
     an unreadable source, a source without definitions, and a message that is defined twice. Raise SpecError for a
@@ -135,9 +127,7 @@ def read_definitions(sources: Iterable[str]) -> Definitions:
     """
     definitions: Definitions = {}
     for source in sources:
-        these: list[Given] = []
-        for place, text in definition_texts(source):
-            these += definitions_in(text, place)
+        these = [definition_in(text, place) for place, text in definition_texts(source)]
         for message in these:
             name = message.spec.name
             file = message.spec.file
@@ -160,7 +150,7 @@ def is_revision(source: str) -> bool:
 def are_files(sources: Sequence[str], definitions: Definitions) -> bool:
     """Return whether these sources name their definitions one by one.
 
-    Folders, jars and lists of all definitions do not.
+    Folders and jars do not.
     """
     return len(definitions) <= len(sources) and all(
         Path(name).suffix == ".json" and not (exists(name) and Path(name).is_dir()) for name in sources
@@ -177,7 +167,7 @@ def holds_definitions(source: str) -> bool:
     ):
         return False
     try:
-        return any(_is_definition(text) or _is_list(text) for _, text in definition_texts(source))
+        return any(_is_definition(text) for _, text in definition_texts(source))
     except (InputError, SpecError):
         return False
 
@@ -237,8 +227,3 @@ def _is_definition(text: str) -> bool:
     except (ValueError, RecursionError):
         return True
     return isinstance(value, dict) and "validVersions" in value
-
-
-def _is_list(text: str) -> bool:
-    """Return whether a file named by the user holds a list with a definition in it."""
-    return text.lstrip().startswith("[") and '"validVersions"' in text

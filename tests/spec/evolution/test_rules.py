@@ -7,8 +7,7 @@ from evolution_cases import CASES, COMPATIBLE, A, B, S, found, message, numbers,
 
 from kwire_cli.errors import SpecError
 from kwire_cli.spec.evolution.breaking import RULES, SEVERITIES, spans
-from kwire_cli.spec.evolution.layout import joined, ranges
-from kwire_cli.spec.model import Versions
+from kwire_cli.spec.model import Versions, joined, ranges
 
 EVERY = [
     pytest.param(rule, case, id=f"{rule}-{number}")

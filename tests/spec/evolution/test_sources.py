@@ -137,30 +137,3 @@ def test_places_are_found_through_common_structs(tmp_path):
         given.place(*where).line
         for where in (("p",), ("p[].a",), ("p[].a", "default"), ("p[].gone",), ("", "commonStructs"))
     ] == [2, 4, 5, 2, 3]
-
-
-def test_a_list_of_definitions(tmp_path):
-    file = tmp_path / "release.json"
-    one, two = (json.dumps(message(A, name=name), indent=1) for name in ("One", "Two"))
-    file.write_text(f" [\n{one} ,   {two}\n]\n")
-    found = read_definitions([str(file)])
-    assert [*found] == ["One", "Two"]
-    lines = file.read_text().split("\n")
-    for given in found.values():
-        place = given.place(key="name")
-        assert lines[place.line - 1][place.column - 1 :].startswith(f'"name": "{given.spec.name}"')
-        assert lines[given.place().line - 1][given.place().column - 1] == "{"
-        field = given.place("a")
-        assert lines[field.line - 1][field.column - 1] == "{"
-    assert holds_definitions(str(file))
-    assert [*read_definitions([str(file), str(file)])] == ["One", "Two"]
-
-
-@pytest.mark.parametrize(
-    "text", ["[{]", "[", "[{} {}]", "[{}] x", "[" * 5000, '[{"name": "One"},\n {"validVersions": 3}]', "[1]", "[]"]
-)
-def test_what_is_no_list_of_definitions(tmp_path, text):
-    file = tmp_path / "release.json"
-    file.write_text(text)
-    with pytest.raises((SpecError, InputError), match=r"release\.json"):
-        read_definitions([str(file)])
