@@ -215,7 +215,7 @@ def _suggest_topic(word: str) -> str:
         "error": any(row.name == word.upper() for row in definitions.errors),
         "anomaly": word.upper() in MEANING,
         "finding": word.upper() in rules_by_code(),
-        "api": any(word.lower() in {api.name.lower(), *map(str.lower, api.aliases)} for api in definitions.apis),
+        "header": any(word.lower() in {api.name.lower(), *map(str.lower, api.aliases)} for api in definitions.apis),
     }
     if hint := did_you_mean([f"kwire explain {topic} {word}" for topic, is_known in places.items() if is_known]):
         return hint

@@ -8,24 +8,19 @@ are generated.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.cli.capture_inputs import line_filter
-from kwire_cli.cli.completers import complete_file, complete_filter
-from kwire_cli.cli.fits import LISTED, refuse_unfit
+from kwire_cli.cli.completers import complete_file
+from kwire_cli.cli.fits import refuse_unfit
 from kwire_cli.cli.inputs import Terminal, place, reading_of, shows_secrets
 from kwire_cli.cli.options import Capture, HeaderKeys, Headers, Messages, RecordSets, Secrets
 from kwire_cli.cli.payloads import Payloads
 from kwire_cli.cli.typed_options import argument, flag, option
 from kwire_cli.errors import InputError
-from kwire_cli.filter.rows import BatchRow, filter_of, record_rows
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.redaction import Redaction, note_of_guess
-from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import Reader
 from kwire_cli.records.registers import read_register
 from kwire_cli.source.kinds import Kind
@@ -40,10 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.filter.compile import Filter
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.records.batch import Source
-    from kwire_cli.records.gaps import Gap
     from kwire_cli.source.reading import Opened
     from kwire_cli.view.explain.model import Event
     from kwire_cli.view.lines import Line
@@ -55,14 +48,6 @@ class Explained(Payloads, Messages, Headers, Capture, RecordSets, HeaderKeys, Se
     """Options for the messages and record batches to explain."""
 
     source: tuple[str, ...] = argument(nargs=-1, metavar="[INPUT]...", shell_complete=complete_file)
-    filter: str | None = option(
-        "--filter",
-        section="Choose",
-        fits=LISTED,
-        metavar="TEXT",
-        shell_complete=complete_filter,
-        help="Explain the first frame, or the batches, that match.",
-    )
     every: bool = flag("--all", section="Choose", help="Explain every element and batch, repetitions too.")
     at: int | None = option(
         "--at",
@@ -71,11 +56,6 @@ class Explained(Payloads, Messages, Headers, Capture, RecordSets, HeaderKeys, Se
         metavar="BYTE",
         help="Explain only the field that holds this byte.",
     )
-
-    def check(self) -> None:
-        """Raise UsageError for options that do not go together."""
-        if self.filter and any(place(text)[1] is not None for text in self.source):
-            raise click.UsageError("--filter does not go with INPUT@N, which names a frame or batch")
 
 
 @dataclass(frozen=True)
@@ -135,11 +115,9 @@ class Explanations:
     def _explain_capture(self, opened: Opened, number: int | None) -> Explanation:
         label = opened.label
         last = 0
-        chosen = self._options.filter
-        matches = line_filter(self._options.catalog, chosen, show_secrets=self._options.show_secrets)
         for line in opened.subjects():
             last = line.number
-            if number in {None, last} and line.frame and matches(line):
+            if number in {None, last} and line.frame:
                 if number is None:
                     self._caller.note(f"{label}: this is its frame {last}; {label}@N explains another")
                 return self._explain_frame(
@@ -147,8 +125,6 @@ class Explanations:
                 )
             if number == last:
                 raise InputError(f"frame {last} is not a request or response, but {line.kind}", file=label)
-        if chosen and last:
-            raise InputError(f"no frame matches --filter ({last} read)", file=label)
         raise InputError(
             "it contains no frame" if number is None else f"there is no frame {number}: it has {last}", file=label
         )
@@ -193,12 +169,6 @@ class Explanations:
         events = explain_body(body, self._look(), hidden=self._redaction.body(body))
         return Explanation(message_title(body), document, events, body.complete or len(body.raw.node) > 1)
 
-    def _matches(self, wanted: Filter, item: Batch | Gap) -> bool:
-        """Return whether a batch, or a record in it, matches --filter."""
-        if isinstance(item, Batch) and wanted.deep:
-            return any(map(wanted.matches, record_rows(item, self._redaction.record)))
-        return wanted.matches(BatchRow(item, deep=False))
-
     def _explain_batches(self, opened: Opened, number: int | None) -> Iterator[Explanation]:
         position = self._options.at if number is None else number
         for file in opened.files() if isinstance(opened, LogInput) else ():
@@ -207,12 +177,6 @@ class Explanations:
                 items = file.items(source, self._caller)
             else:
                 items = iter([batch_at(source, position, file.label)])
-            if self._options.filter:
-                wanted = filter_of(self._options.catalog, self._options.filter, "batches")
-                items = filter(partial(self._matches, wanted), items)
-                if (first := next(items, None)) is None:
-                    raise InputError("no batch matches --filter", file=file.label)
-                items = chain((first,), items)
             size = source.size
             title: Line = [(file.label, "title"), (f": {size} bytes of record batches", "dim")]
             events = explain_items(items, self._look(), source)

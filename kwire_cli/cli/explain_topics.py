@@ -1,4 +1,4 @@
-"""Topics of `kwire explain`: types with values, headers, apis, and codes of errors, anomalies and findings.
+"""Topics of `kwire explain`: types with values, headers, and codes of errors, anomalies and findings.
 
 Each topic is a generator. It finds the subject that the words after the topic name, and yields its explanations from
 `view.explain.topics`. TOPICS has all of them.
@@ -117,14 +117,6 @@ def _parse_hex(text: str) -> bytes:
         raise InputError(f"{text!a} is not bytes in hex") from None
 
 
-def _tag(_: Catalog, words: Words) -> Explanations:
-    if words:
-        data = _parse_hex("".join(word.removeprefix("0x") for word in words))
-        yield topics.explain_bytes("tag section", topics.TAGS, data)
-    else:
-        yield topics.explain_value("tag section", topics.TAGS, topics.TAG_EXAMPLE)
-
-
 def _header(catalog: Catalog, words: Words) -> Explanations:
     if words:
         look = Look(every=False, reading=RecordsAs(catalog))
@@ -132,13 +124,6 @@ def _header(catalog: Catalog, words: Words) -> Explanations:
         yield topics.explain_header(catalog, api, version, look)
     else:
         yield topics.explain_headers()
-
-
-def _api(catalog: Catalog, words: Words) -> Explanations:
-    if len(words) > 1:
-        yield topics.explain_api(catalog, *_find_version(catalog, words))
-    else:
-        yield topics.explain_api(catalog, catalog.api(words[0]), None)
 
 
 def _find_version(catalog: Catalog, words: Words) -> tuple[Api, int]:
@@ -196,9 +181,7 @@ def _check_code(text: str, codes: Collection[str], what: str, listing: str) -> s
 TOPICS = {
     "varint": Topic("VALUE...", "a number (300, -3) as varints, or bytes (0xac02) as varints", _varint),
     "type": Topic("[NAME [VALUE]]", "a type of the protocol, with a value in JSON or hex", _type, complete_type, 2),
-    "tag": Topic("[BYTES]", "tagged fields: an example, or the bytes of a tag section", _tag),
     "header": Topic("[API [VERSION]]", "headers of requests and responses, and why", _header, complete_api, 2),
-    "api": Topic("API [VERSION]", "the key, versions, headers and fields of an api", _api, complete_api, 2),
     "error": Topic("CODE...", "error codes by number or name: meaning, causes, reactions", _error, complete_error),
     "size": Topic("SIZE...", "an invalid size in a log: 1195725856 is HTTP", _size),
     "anomaly": Topic("[CODE]...", "codes of anomalous or malformed bytes", _anomaly, complete_anomaly),

@@ -40,9 +40,9 @@ def test_text_is_wrapped_once_to_the_width_of_the_terminal(words, columns):
 def test_a_file_with_the_name_of_a_topic_is_reached_by_its_path(tmp_path, monkeypatch):
     data = (ROOT / FRAME).read_bytes()
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "tag").write_bytes(data)
-    assert "tag section:" in run("explain", "tag").out
-    assert "ApiVersions request" in run("explain", "./tag").out
+    (tmp_path / "anomaly").write_bytes(data)
+    assert "TAG_ORDER" in run("explain", "anomaly").out
+    assert "ApiVersions request" in run("explain", "./anomaly").out
 
 
 def test_the_bytes_in_json_are_those_of_the_frame():
@@ -96,8 +96,8 @@ def test_alone_on_a_terminal_it_lists_the_topics():
 
 
 def test_a_topic_refuses_options_of_messages_and_wrong_words():
-    assert "--filter is for messages and batches" in refusal_of("explain", "error", "6", "--filter", "api == Fetch")
-    assert "kwire explain api API [VERSION]" in refusal_of("explain", "api")
+    assert "--at is for messages and batches" in refusal_of("explain", "error", "6", "--at", "1")
+    assert "kwire explain size SIZE..." in refusal_of("explain", "size")
     assert "kwire explain type [NAME [VALUE]]" in refusal_of("explain", "type", "int32", "1", "2")
     assert "'x' is not a whole number" in refusal_of("explain", "header", "Fetch", "x")
     assert "which is an int32" in refusal_of("explain", "size", "2147483648")

@@ -1,4 +1,4 @@
-"""Explanations of single topics: values, headers, apis, errors, sizes and codes.
+"""Explanations of single topics: values, headers, errors, sizes and codes.
 
 `kwire explain` also answers questions without a capture. A value is encoded with its declaration and then explained as
 a message with one field, so the same code explains bytes of a message and examples. The other functions yield
@@ -13,20 +13,18 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import MEANING
-from kwire_cli.engine.lower import entry_for, lower
+from kwire_cli.engine.lower import lower
 from kwire_cli.errors import counted
 from kwire_cli.message.encode import decode_header, header_spec, header_version
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
 from kwire_cli.source.first_bytes import spoken
-from kwire_cli.structs.composites import UNKNOWN_KEY, MessageStruct
+from kwire_cli.structs.composites import MessageStruct
 from kwire_cli.structs.headers import REQUEST_HEADERS, RESPONSE_HEADERS, header_layout
 from kwire_cli.structs.lengths import ArrayOf, Sized
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import FIXED, INTS, UVARINT, ZIGZAG, ZIGZAG_LONG, encoded_int, unsigned_varint
-from kwire_cli.structs.tags import TaggedField, TagSection
 from kwire_cli.view.explain.messages import explain_body
 from kwire_cli.view.explain.model import Event, Heading, Look, Remark, facts, say
-from kwire_cli.view.explain.rules import fields_text
 from kwire_cli.view.explain.walk import steps_of
 from kwire_cli.view.lines import quoted
 from kwire_cli.view.outline import declared
@@ -78,11 +76,6 @@ TYPES: dict[str, Type] = {
 }
 """Types by name. The names are based on the protocol guide and on KAFKA-9927."""
 
-_TAGGED = TaggedField(0, "known", Sized("string", compact=True, nullable=True), None)
-TAGS = MessageStruct([], TagSection((_TAGGED,)), {})
-"""A tag section in which tag 0 is a known field, a string."""
-TAG_EXAMPLE = {"known": "rack-1", UNKNOWN_KEY: [{"tag": 7, "data": "AQI="}]}
-
 
 def value_of(kind: Type, text: str | None) -> Any:
     """Return the value that the user typed, in JSON form. Return the example of the type if `text` is None."""
@@ -98,8 +91,7 @@ def value_of(kind: Type, text: str | None) -> Any:
 
 def explain_value(name: str, decl: Any, value: Any) -> Iterator[Event]:
     """Yield the explanation of an encoded value. Raise EncodeError if the type cannot represent it."""
-    data = bytes(_wrapped(decl).build(value if isinstance(decl, MessageStruct) else {"value": value}))
-    yield from explain_bytes(name, decl, data)
+    yield from explain_bytes(name, decl, bytes(_wrapped(decl).build({"value": value})))
 
 
 def explain_unsigned(number: int) -> Iterator[Event]:
@@ -120,7 +112,7 @@ def explain_bytes(name: str, decl: Any, data: bytes) -> Iterator[Event]:
 
 
 def _wrapped(decl: Any) -> MessageStruct:
-    return decl if isinstance(decl, MessageStruct) else MessageStruct(["value" / decl], None, {})
+    return MessageStruct(["value" / decl], None, {})
 
 
 def explain_error(row: ErrorCode, meaning: ErrorMeaning) -> Iterator[Event]:
@@ -230,21 +222,3 @@ def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iter
         data = layout.build({key: field_value for key, field_value in value.items() if key in layout.known_keys})
         header = decode_header(catalog, kind, number, data, start=0, stop=len(data))
         yield from explain_body(header, look, name="header", last="next comes the body")
-
-
-def explain_api(catalog: Catalog, api: Api, version: int | None) -> Iterator[Event]:
-    """Yield the explanation of an api: its key, its versions, and the first fields of its messages."""
-    former = f"Former names: {', '.join(api.aliases)}." if api.aliases else ""
-    yield from facts(f"{api.name}, api key {api.key}", former)
-    for kind, name in _messages_of(api):
-        spec = catalog.message(name)
-        if not spec.valid_versions:
-            yield say(f"{name}: it has no valid version any more.")
-            continue
-        chosen = spec.valid_versions.high if version is None else version
-        flexible = f"flexible from {spec.flexible_versions}" if spec.flexible_versions else "never flexible"
-        old = f", deprecated {spec.deprecated_versions}" if spec.deprecated_versions else ""
-        yield say(f"{name}: versions {spec.valid_versions}, {flexible}{old}.")
-        header = header_version(catalog, kind, api.key, chosen)
-        yield say(f"Version {chosen} has {kind} header {header}, then: {fields_text(entry_for(spec, chosen).root)}.")
-    yield say(f"Its fields: kwire spec show {api.name}; its headers: kwire explain header {api.name} VERSION.")

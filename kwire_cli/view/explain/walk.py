@@ -2,19 +2,18 @@
 
 An array of a thousand structs would repeat the same steps, so an element is left out if all of its fields were shown
 before with the same case: null, empty, or a value. Consecutive omitted elements are one `Skipped`. If the bytes end
-before the message does, the last step states the missing field, the bytes it needs, and the fields that would follow.
+before the message does, the last step states the missing field and the bytes it needs.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import replace
-from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import COUNT_MISMATCH, TRAILING_BYTES, TRUNCATED, in_payload
-from kwire_cli.engine.program import Array, Leaf, Nullable, Struct
+from kwire_cli.engine.program import Leaf
 from kwire_cli.engine.tree import is_null, places, read_count
 from kwire_cli.engine.values import anomalies
 from kwire_cli.errors import counted
@@ -25,7 +24,7 @@ from kwire_cli.structs.numbers import UVARINT, Varint
 from kwire_cli.view.explain.model import Piece, Skipped, Step
 from kwire_cli.view.explain.notes import note_on
 from kwire_cli.view.explain.pieces import pieces_of
-from kwire_cli.view.explain.rules import element_text, leaf_type, node_type
+from kwire_cli.view.explain.rules import leaf_type
 from kwire_cli.view.rows import Title
 
 if TYPE_CHECKING:
@@ -38,8 +37,6 @@ if TYPE_CHECKING:
 
 SHOWN_VALUES = 20
 """Maximum number of omitted elements whose values are shown."""
-AFTER = 6
-"""Maximum number of fields to list after a missing one."""
 
 
 def steps_of(part: Part, look: Look, level: int = 0, prefix: str = "", last: str = "") -> Iterator[Step | Skipped]:
@@ -178,16 +175,13 @@ class _Walk:
             working = (f"{leaf_type(lost)}: {needs(lost, raw, hidden=secret)}",)
         elif lost:
             working = (f"expected {leaf_type(lost)}",)
-        after = [*islice(remaining(part.tree.root, part.data), AFTER + 1)]
-        more = ", and so on" if len(after) > AFTER else ""
-        then = f"then would come {', then '.join(after[:AFTER])}{more}" if after else ""
         records = None if secret else cut_records(spans)
         end = records.start if records else gap.end
         pieces = [Piece(gap.start, end, "gap", "gap.cut" if cut else "gap.unreadable", working, secret)]
         if records:
             pieces.append(Piece(end, gap.end, "value", "records"))
         path = unread[-1] if unread else ""
-        return self._at(gap, path, "gap", pieces, row=self.cut, anomalies=found, then=then)
+        return self._at(gap, path, "gap", pieces, row=self.cut, anomalies=found)
 
 
 def _keys(item: Item, data: Any) -> Iterator[tuple[int, int]]:
@@ -245,26 +239,3 @@ def _first_number(leaf: Leaf) -> Any:
     if isinstance(decl, Prefixed):
         return decl.prefix
     return None if isinstance(decl, Rest) else decl
-
-
-def remaining(root: Item, data: Any) -> Iterator[str]:
-    """Yield the fields that would follow the field in which the bytes ended, the innermost first."""
-    chain = [root]
-    while chain[-1].parts and not chain[-1].parts[-1].whole:
-        chain.append(chain[-1].parts[-1])
-    for item in reversed(chain):
-        node = item.node
-        parts = item.parts
-        if isinstance(node, Struct):
-            names = {part.node.name for part in parts}
-            yield from (f"{field.name} {node_type(field)}" for field in node.fields if field.name not in names)
-            if node.tags and "_tags" not in names:
-                yield "the tag section"
-        elif isinstance(node, Array) and parts and parts[0].whole:
-            left = read_count(parts[0], data) - (len(parts) - 1)
-            if left > 0:
-                yield f"{left} more element{'s' * (left > 1)} of {node.name}"
-        elif isinstance(node, Array):
-            yield f"its elements, each {element_text(node.element)}"
-        elif isinstance(node, Nullable) and len(parts) == 1 and not parts[0].whole:
-            yield f"{node.name}, if it is present"

@@ -6,7 +6,6 @@ of an integer. The functions take only bytes and a declaration, so they are inde
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.errors import counted
@@ -58,23 +57,6 @@ def upacked_working(raw: bytes, bits: int) -> str:
     return varint_working(raw, bits) + signed
 
 
-def float_working(raw: bytes) -> str:
-    """Return the working of a float64, such as
-    `sign 0, exponent 10000000000 = 1024, fraction 0x8000000000000: 1.5 * 2^(1024 - 1023)`.
-    """
-    number = int.from_bytes(raw, "big")
-    sign = number >> 63
-    exponent = number >> 52 & 0x7FF
-    fraction = number & ((1 << 52) - 1)
-    components = f"sign {sign}, exponent {exponent:011b} = {exponent}, fraction 0x{fraction:013x}"
-    if exponent == 0x7FF:
-        return f"{components}: {'not a number' if fraction else 'infinity'}"
-    (value,) = struct.unpack(">d", raw)
-    scaled = fraction / (1 << 52) + (exponent > 0)
-    power = f"({exponent} - 1023)" if exponent else "-1022"
-    return f"{components}: {'-' if sign else ''}{scaled!r} * 2^{power} = {value!r}"
-
-
 def uuid_working(raw: bytes) -> str:
     """Return the 16 bytes in the usual form of uuids, and in Kafka's form."""
     text = raw.hex()
@@ -103,7 +85,7 @@ def number_working(decl: Any, raw: bytes) -> str:
     if isinstance(decl, Varint):  # Kafka decodes both unsigned encodings into a signed int
         return (upacked_working if rule in {"uvarint", "upacked"} else zigzag_working)(raw, decl.bits)
     if rule == "float64":
-        return float_working(raw)
+        return f"0x{raw.hex()} = {decl.read(raw)}"
     if rule == "uuid":
         return uuid_working(raw) if any(raw) else "zeros: no uuid"
     if rule == "bool":
