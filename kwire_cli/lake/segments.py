@@ -6,7 +6,6 @@ one task reads several of them.
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -257,7 +256,6 @@ _ROWS = 1 << 16
 _SHARE = 32
 """How much smaller a part of indexes is than a part of segments: an entry has few bytes but takes as long as some
 hundred bytes of a batch."""
-_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True)
@@ -328,7 +326,7 @@ def _entries(indexes: Iterable[_Index]) -> Iterator[pa.RecordBatch]:
     for contents, file in indexes:
         for start in range(0, len(contents.entries), _ROWS):
             entries = contents.entries[start : start + _ROWS]
-            names = [_HUMP.sub("_", name).lower() for name in entries[0].to_json()]
+            names = entries[0]._fields
             values: dict[str, Iterable[Any]] = {
                 name: [constant] * len(entries)
                 for name, constant in zip(("file", "topic", "partition"), _place(file), strict=True)

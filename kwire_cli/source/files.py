@@ -297,26 +297,7 @@ def unpacked_start(first: bytes, limit: int = 1024) -> bytes | None:
     return first
 
 
-_IN_MEMORY = 64 << 20
-
-
-def spooled(pipe: IO[bytes]) -> memoryview:
-    """Return all bytes of a pipe, as a memory-mapped temporary file if there are many."""
-    start = pipe.read(_IN_MEMORY)
-    if len(start) < _IN_MEMORY:
-        return memoryview(start)
-    import mmap  # noqa: PLC0415 - only for large pipes
-    import shutil  # noqa: PLC0415 - as above
-    import tempfile  # noqa: PLC0415 - as above
-
-    with tempfile.TemporaryFile() as spool:
-        spool.write(start)
-        shutil.copyfileobj(pipe, spool)
-        spool.flush()
-        return memoryview(mmap.mmap(spool.fileno(), 0, access=mmap.ACCESS_READ))
-
-
-def _first(source: Any, size: int) -> bytes:
+def first_of(source: Any, size: int) -> bytes:
     """Return the first bytes of a path or of an open file, which stay unread. Return no bytes if the source cannot be
     read twice, or cannot be read: the error then comes from its reader.
     """

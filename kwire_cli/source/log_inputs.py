@@ -11,7 +11,6 @@ from kwire_cli.errors import InputError, counted
 from kwire_cli.records.batch import PADDING
 from kwire_cli.records.gaps import Gap
 from kwire_cli.records.reading import read_items, recognised_source
-from kwire_cli.source.files import spooled
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.logs.contents import READABLE
 from kwire_cli.source.logs.files import files_in, nothing_in, partition_of, topic_at
@@ -69,13 +68,13 @@ class LogFile:
 
     @property
     def content(self) -> memoryview | FileBytes:
-        """The bytes of the file. A large pipe is copied to disk."""
+        """The bytes of the file."""
         if self.path is None:
             return memoryview(b"") if self.given is None else self.given
         if self.path.is_file():
             return FileBytes(self.path)
         with self.path.open("rb") as pipe:
-            return spooled(pipe)
+            return memoryview(pipe.read())
 
     def source(self, how: Reading) -> Source:
         """Return the record set that the file is: its bytes, their format and their topic."""

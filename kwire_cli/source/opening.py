@@ -390,23 +390,10 @@ def missing_files(arguments: Sequence[str]) -> str:
 
 
 def refuse_paths(argument: str) -> None:
-    """Raise InputError for an argument that looks like a path and cannot be base64.
-
-    A path of letters and digits looks like base64 too. It counts as a path if it is absolute, because no frame begins
-    with the bytes of a slash, or if its first folder exists.
+    """Raise InputError for an argument that is a path rather than base64: it ends with a suffix of a file, it is
+    absolute, because no frame begins with the bytes of a slash, or its first folder exists.
     """
-    if "/" not in argument and not argument.endswith(_PATHS):
-        return
-    text = argument.rstrip("=")
-    if not text.lstrip().startswith(("{", "[")) and (
-        not text.replace("/", "").replace("+", "").isalnum() or len(text) % 4 == 1 or _is_in_folder(argument)
-    ):
+    folder, slash, _ = argument.partition("/")
+    is_absolute = bool(slash) and not folder and len(argument) <= LONGEST_PATH and not re.search("^//|[+=]", argument)
+    if argument.endswith(_PATHS) or is_absolute or (slash and len(folder) <= LONGEST_NAME and exists(folder)):
         raise InputError("there is no such file", file=argument)
-
-
-def _is_in_folder(argument: str) -> bool:
-    """Return whether a path is absolute, or its first folder exists."""
-    if argument.startswith("/"):
-        return len(argument) <= LONGEST_PATH and not argument.startswith("//") and not re.search("[+=]", argument)
-    folder = argument.partition("/")[0]
-    return len(folder) <= LONGEST_NAME and exists(folder)

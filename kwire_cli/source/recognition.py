@@ -16,7 +16,7 @@ from kwire_cli.message.encode import decode_header, header_version, request_head
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, Hints, says_size
 from kwire_cli.message.reading import read_all, split
 from kwire_cli.records.formats import BY_MAGIC, RECORD_FORMATS
-from kwire_cli.source.files import GZIP, OPENING, ZSTD, _first, spooled, unpacked_start
+from kwire_cli.source.files import GZIP, OPENING, ZSTD, first_of, unpacked_start
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.text.model import Chunk
 from kwire_cli.source.text.reading import (
@@ -156,10 +156,10 @@ def recognise(
 def begins_as(source: Any) -> Kind | None:
     """Return CAPTURE or REQUEST_LOG if a file or pipe begins as one, else None. The bytes can be read again."""
     is_pipe = hasattr(source, "peek")  # a live capture must not wait
-    opening = b"" if is_pipe else _first(source, OPENING)
+    opening = b"" if is_pipe else first_of(source, OPENING)
 
     def first(size: int) -> bytes:
-        return _first(source, size) if is_pipe else opening[:size]
+        return first_of(source, size) if is_pipe else opening[:size]
 
     start = first(MAGIC)
     binary_form = recognised_binary(start)
@@ -210,8 +210,7 @@ def _is_request(data: Any, catalog: Catalog | None) -> bool:
 
     Its client id must be text.
     """
-    sized = 0 < (says_size(data, 0, len(data)) or 0) <= MAX_SIZE
-    return _heads_request(data, 0, catalog) or (sized and _heads_request(data, SIZE_BYTES, catalog, sized=True))
+    return _is_sized_request(data, 0, catalog) or _heads_request(data, 0, catalog)
 
 
 def _is_sized_request(data: Any, at: int, catalog: Catalog | None) -> bool:
@@ -219,7 +218,8 @@ def _is_sized_request(data: Any, at: int, catalog: Catalog | None) -> bool:
 
     The bytes before `at` are then stray bytes.
     """
-    return 0 < (says_size(data, at, len(data)) or 0) <= MAX_SIZE and _heads_request(data, at + SIZE_BYTES, catalog)
+    size = says_size(data, at, len(data)) or 0
+    return 0 < size <= MAX_SIZE and _heads_request(data, at + SIZE_BYTES, catalog, sized=not at)
 
 
 def _heads_request(data: Any, at: int, catalog: Catalog | None, *, sized: bool = False) -> bool:
@@ -270,13 +270,13 @@ def _recognise_path(path: Place, form: str, says: Kind | None, name: str, catalo
         return Recognised(Kind.CAPTURE, AS_SAID, name, path)
     if form == "auto" and path.is_file():
         messages = says in {Kind.FRAMES, Kind.BODY}
-        if not messages and recognised_binary(_first(path, MAGIC)) is None and (recognised := _by_name(path, name)):
+        if not messages and recognised_binary(first_of(path, MAGIC)) is None and (recognised := _by_name(path, name)):
             return recognised
         if kind := begins_as(path):
             return Recognised(kind, f"it begins as {kind.what}", name, path)
         if messages:
             return _recognise_bytes(_content(path, form, name), form, says, name, catalog, path)
-        if says is Kind.BATCHES and not begins_as_text(_first(path, LOOK)):
+        if says is Kind.BATCHES and not begins_as_text(first_of(path, LOOK)):
             return Recognised(Kind.BATCHES, AS_SAID, name, path)
         from kwire_cli.stores.opening import FileBytes  # noqa: PLC0415 - start-up counts
 
@@ -312,7 +312,7 @@ def _recognise_stream(
         return Recognised(Kind.CAPTURE, AS_SAID, name, stream=stream)
     if form == "auto" and (kind := begins_as(stream)):
         return Recognised(kind, f"it begins as {kind.what}", name, stream=stream)
-    content = stream.read() if isinstance(stream, io.TextIOBase) else spooled(stream)
+    content = stream.read()
     return _recognise_bytes(content.encode() if isinstance(content, str) else content, form, says, name, catalog)
 
 
@@ -347,9 +347,10 @@ def _recognise_text(
     text: Input, says: Kind | None, name: str | None, catalog: Catalog | None, path: Place | None
 ) -> Recognised:
     """Return the kind of bytes that were encoded in text."""
-    if says is not Kind.BODY and (capture := _written_capture(text)) is not None:
+    first = text.chunks[0].data
+    if says is not Kind.BODY and text.form != "raw" and (recognised_binary(first[:MAGIC]) or "").startswith(CAPTURE):
         why = f"the bytes that are written in it begin as {Kind.CAPTURE.what}"
-        return Recognised(Kind.CAPTURE, why, name, stream=io.BytesIO(capture))
+        return Recognised(Kind.CAPTURE, why, name, stream=io.BytesIO(b"".join(chunk.data for chunk in text.chunks)))
     if says is not None:
         return Recognised(says, AS_SAID, name, text=text)
     reasons = [why_batches(chunk.data, catalog) for chunk in text.chunks]
@@ -382,14 +383,6 @@ def _refuse_packets(text: Input, name: str | None) -> None:
             "or make one with text2pcap; --input tcpdump or wireshark reads the bytes as they are",
             file=name,
         )
-
-
-def _written_capture(text: Input) -> bytes | None:
-    """Return the bytes of a packet capture that is encoded as text, such as hex. Return None for other bytes."""
-    first = text.chunks[0].data
-    if text.form == "raw" or not (recognised_binary(first[:MAGIC]) or "").startswith(CAPTURE):
-        return None
-    return b"".join(chunk.data for chunk in text.chunks)
 
 
 def _kind_of_json(data: bytes) -> Kind | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.values import instant
 from kwire_cli.errors import counted
-from kwire_cli.source.logs.model import ENTRIES, OFFSET_CHECKPOINTS, Kind
+from kwire_cli.source.logs.model import ENTRIES, OFFSET_CHECKPOINTS, Kind, entry_json
 from kwire_cli.view.hex import COLOURS, byte_rows
 from kwire_cli.view.lines import Line, anomaly_lines
 from kwire_cli.view.meanings import moment
@@ -155,7 +155,7 @@ def hex_lines(contents: Contents[Any], data: bytes, *, form: HexForm) -> Iterato
         starts = sorted({entry.at for entry in inside} | {piece.position})
         notes: dict[int, list[Line]] = {}
         for entry in inside:
-            notes.setdefault(entry.at, []).append(_entry_line(entry.to_json(), place=False))
+            notes.setdefault(entry.at, []).append(_entry_line(entry_json(entry), place=False))
         for i, (start, stop) in enumerate(pairwise([*starts, end])):
             rows = form
             style = "warning" if piece.code else "dim"

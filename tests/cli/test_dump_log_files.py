@@ -13,6 +13,7 @@ from kit.logs import batch, record
 
 from kwire_cli.source.logs.contents import READABLE, read_contents, read_log_file
 from kwire_cli.source.logs.files import walk
+from kwire_cli.source.logs.model import entry_json
 from kwire_cli.view import logs as view
 from kwire_cli.view.hex import HexForm
 from kwire_cli.view.lines import plain
@@ -38,7 +39,7 @@ def test_each_format_says_what_the_file_does(file):
     tree = kwire("dump", "--format", "tree", file.path).out.splitlines()
     assert len(tree) == 1 + len(rows) + sum(value is not None for value in contents.head.values())
     assert len(kwire("dump", "--format", "table", file.path).out.splitlines()) == 1 + len(rows)
-    assert {tuple(entry.to_json()) for entry in contents.entries} <= {view.columns(contents)}
+    assert {tuple(entry_json(entry)) for entry in contents.entries} <= {view.columns(contents)}
 
 
 @pytest.mark.parametrize("file", FILES, ids=name)

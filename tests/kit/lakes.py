@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
 from kit import traffic as make
 from kit.captures import packet_of
 from kit.commands import ROOT

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.records.batch import Source
     from kwire_cli.records.gaps import Gap
-    from kwire_cli.records.producers import Producer, ProducerState
-    from kwire_cli.source.logs.indexes import ProducerEntry
+    from kwire_cli.records.producers import Producer, ProducerState, SnapshotEntry
     from kwire_cli.source.logs.model import Contents
     from kwire_cli.stores.paths import Place
 
@@ -90,8 +89,8 @@ def from_anomalies(file: Place, anomalies: Iterable[Anomaly], offset: int | None
 
 
 def snapshot_differences(
-    state: ProducerState, entries: Sequence[ProducerEntry], end_offset: int
-) -> Iterator[tuple[ProducerEntry | None, str]]:
+    state: ProducerState, entries: Sequence[SnapshotEntry], end_offset: int
+) -> Iterator[tuple[SnapshotEntry | None, str]]:
     """Yield each entry of a producer snapshot of `end_offset` that contradicts the log, with the contradiction.
 
     The entry is None if the snapshot lacks a producer with an open transaction.
@@ -111,7 +110,7 @@ def snapshot_differences(
             yield None, f"producer {producer_id} is not in it, which has a transaction open since offset {first}"
 
 
-def _difference(state: ProducerState, producer: Producer, entry: ProducerEntry) -> str:
+def _difference(state: ProducerState, producer: Producer, entry: SnapshotEntry) -> str:
     transaction = state.open.get(entry.producer_id)
     first = transaction.first_offset if transaction else -1
     first_known = transaction.first_known if transaction else producer.transaction_known

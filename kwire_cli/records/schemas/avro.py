@@ -23,13 +23,12 @@ from kwire_cli.records.schemas.model import MOST_REASON, UnfitError, Value
 from kwire_cli.records.schemas.plain import DEEPEST, depth_of, document_of, finite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from kwire_cli.records.schemas.model import Reader, Schema
 
 OWN = "kwire-"
 """The beginning of the names of kwire's logical types."""
-PRIMITIVES = frozenset({"null", "boolean", "int", "long", "float", "double", "bytes", "string"})
 DAY_ZERO = datetime(1970, 1, 1)  # noqa: DTZ001 - of UTC or of nowhere: the text says which
 _UNREADABLE = (EOFError, IndexError, KeyError, ValueError, TypeError, OverflowError, AttributeError)
 _TOO_DEEP = f"the value nests more than {DEEPEST} levels deep"
@@ -55,7 +54,7 @@ class _Reader:
         self._written = written
         self._nests = nests(written, names)
         self._read = _read_py.schemaless_reader if self._nests else fastavro.schemaless_reader
-        self._labels = _labels([written, *names.values()])
+        self._has_unions = any(_has_union(schema) for schema in (written, *names.values()))
         self._type = written.get("name", "") if isinstance(written, dict) else ""
 
     def __call__(self, data: bytes, start: int) -> Value:
@@ -71,7 +70,7 @@ class _Reader:
             raise UnfitError(_TOO_DEEP) from None
         except _UNREADABLE as error:
             raise UnfitError(_reason(error, file.tell(), len(data))) from None
-        value = _labelled(value, self._labels) if self._labels else value
+        value = _labelled(value) if self._has_unions else value
         if self._nests and depth_of(value) > DEEPEST:
             raise UnfitError(_TOO_DEEP)
         return Value(value, self._type)
@@ -154,36 +153,24 @@ def _with_renamed_type(field: Any) -> Any:
 # Unions of several named types: fastavro names the branch of such a value, and JSON does too.
 
 
-def _labels(schemas: Iterable[Any]) -> dict[str, str]:
-    """Return the names that JSON has for the branches of unions: short names, if all short names of a union differ."""
-    labels: dict[str, str] = {}
-    for union in _unions(schemas):
-        named = [branch["name"] if isinstance(branch, dict) else branch for branch in union]
-        short = [name.rpartition(".")[2] for name in named]
-        labels.update(zip(named, short if len({*short}) == len(short) else named, strict=True))
-    return labels
+def _has_union(schema: Any) -> bool:
+    """Return whether a schema contains a union of several types."""
+    if isinstance(schema, list):
+        return len([branch for branch in schema if branch != "null"]) > 1 or any(map(_has_union, schema))
+    if not isinstance(schema, dict):
+        return False
+    parts = [schema[key] for key in ("type", "items", "values") if key in schema]
+    return any(map(_has_union, parts)) or any(_has_union(field["type"]) for field in schema.get("fields", ()))
 
 
-def _unions(schemas: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield the named types of each union with several of them."""
-    for schema in schemas:
-        if isinstance(schema, list):
-            named = [each for each in schema if (each not in PRIMITIVES if isinstance(each, str) else "name" in each)]
-            if len(named) > 1:
-                yield named
-            yield from _unions(schema)
-        elif isinstance(schema, dict):
-            yield from _unions(schema[key] for key in ("type", "items", "values") if key in schema)
-            yield from _unions(schema.get("fields", ()))
-
-
-def _labelled(value: Any, labels: dict[str, str]) -> Any:
+def _labelled(value: Any) -> Any:
+    """Return a value with the name of its type, without the namespace, around each value of such a union."""
     if isinstance(value, tuple):
         name, inner = value
-        return {labels.get(name, name): _labelled(inner, labels)}
+        return {name.rpartition(".")[2]: _labelled(inner)}
     if isinstance(value, dict):
-        return {key: _labelled(part, labels) for key, part in value.items()}
-    return [_labelled(part, labels) for part in value] if isinstance(value, list) else value
+        return {key: _labelled(part) for key, part in value.items()}
+    return [_labelled(part) for part in value] if isinstance(value, list) else value
 
 
 # Logical types. A value that its logical type cannot represent, such as a day after the year 9999, stays a number.

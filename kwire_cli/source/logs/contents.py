@@ -55,10 +55,6 @@ class LeaderEpoch(NamedTuple):
     epoch: int
     start_offset: int
 
-    def to_json(self) -> dict[str, Any]:
-        """`{"at","epoch","startOffset"}`."""
-        return {"at": self.at, "epoch": self.epoch, "startOffset": self.start_offset}
-
 
 class PartitionOffset(NamedTuple):
     """An offset of a partition. The kind of the file decides whether it is its high watermark, recovery point, log
@@ -69,10 +65,6 @@ class PartitionOffset(NamedTuple):
     topic: str
     partition: int
     offset: int
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"at","topic","partition","offset"}`."""
-        return {"at": self.at, "topic": self.topic, "partition": self.partition, "offset": self.offset}
 
 
 class Line(NamedTuple):
@@ -213,10 +205,6 @@ class Property(NamedTuple):
     at: int
     name: str
     value: Any
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"at","name","value"}`."""
-        return {"at": self.at, "name": self.name, "value": self.value}
 
 
 def meta_properties(data: bytes) -> Contents[Property]:

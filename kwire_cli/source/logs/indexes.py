@@ -47,10 +47,6 @@ class OffsetEntry(NamedTuple):
     offset: int
     position: int
 
-    def to_json(self) -> dict[str, Any]:
-        """`{"at","offset","position"}`."""
-        return {"at": self.at, "offset": self.offset, "position": self.position}
-
 
 class TimeEntry(NamedTuple):
     """`timestamp` (milliseconds) is the largest in the segment up to `offset`. That is the offset of the record, or the
@@ -60,10 +56,6 @@ class TimeEntry(NamedTuple):
     at: int
     timestamp: int
     offset: int
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"at","timestamp","offset"}`."""
-        return {"at": self.at, "timestamp": self.timestamp, "offset": self.offset}
 
 
 class AbortedTransaction(NamedTuple):
@@ -77,17 +69,6 @@ class AbortedTransaction(NamedTuple):
     first_offset: int
     last_offset: int
     last_stable_offset: int
-
-    def to_json(self) -> dict[str, Any]:
-        """`{"at","version","producerId","firstOffset","lastOffset","lastStableOffset"}`."""
-        return {
-            "at": self.at,
-            "version": self.version,
-            "producerId": self.producer_id,
-            "firstOffset": self.first_offset,
-            "lastOffset": self.last_offset,
-            "lastStableOffset": self.last_stable_offset,
-        }
 
 
 def offset_index(data: bytes, base_offset: int | None = None) -> Contents[OffsetEntry]:
@@ -204,17 +185,7 @@ def _transaction_faults(table: Table[AbortedTransaction], base: int) -> Iterator
         last = max(last, entry.last_offset)
 
 
-class ProducerEntry(SnapshotEntry):
-    """The state of a producer in a snapshot."""
-
-    __slots__ = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the fields with the names of ProducerSnapshot, after `at`."""
-        return {"at": self.at, **dict(zip(_layouts()[2].names, self[1:], strict=True))}
-
-
-def producer_snapshot(data: bytes, end_offset: int | None = None) -> Contents[ProducerEntry]:
+def producer_snapshot(data: bytes, end_offset: int | None = None) -> Contents[SnapshotEntry]:
     """Return the producers of a `.snapshot`. `end_offset` is the offset in the file's name. Never raises.
 
     The head has `version`, `crc`, `crcValid` (whether the CRC-32C of the following bytes is equal) and
@@ -253,7 +224,7 @@ def producer_snapshot(data: bytes, end_offset: int | None = None) -> Contents[Pr
     elif left:
         code = "TRAILING_BYTES"
         notes.append(Anomaly(code, "", used, f"{left} bytes after the {stated} producers"))
-    table = Table(memoryview(data)[start:used], entry, lambda at, row: ProducerEntry(at, *row), start)
+    table = Table(memoryview(data)[start:used], entry, lambda at, row: SnapshotEntry(at, *row), start)
     notes += _faults(table, end_offset)
     pieces = joined([Piece(HEAD, 0, start), Piece(ENTRIES, start, used - start), Piece(GAP, used, left, code)])
     return Contents(Kind.PRODUCER_SNAPSHOT, len(data), table, pieces, tuple(notes), fields)
@@ -267,14 +238,14 @@ def _layouts() -> tuple[Fixed, Fixed, Fixed]:
 
 def _truncated_snapshot(
     data: bytes, used: int, fields: dict[str, Any], why: str, notes: list[Anomaly] | None = None
-) -> Contents[ProducerEntry]:
+) -> Contents[SnapshotEntry]:
     pieces = joined([Piece(HEAD, 0, used), Piece(GAP, used, len(data) - used, "TRUNCATED")])
     return Contents(
         Kind.PRODUCER_SNAPSHOT, len(data), (), pieces, (*(notes or ()), Anomaly("TRUNCATED", "", used, why)), fields
     )
 
 
-def _faults(table: Table[ProducerEntry], end_offset: int | None) -> list[Anomaly]:
+def _faults(table: Table[SnapshotEntry], end_offset: int | None) -> list[Anomaly]:
     notes: list[Anomaly] = []
     producer_ids: set[int] = set()
     for i, entry in enumerate(table):

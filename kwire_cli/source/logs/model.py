@@ -172,14 +172,24 @@ meaning."""
 
 
 class Entry(Protocol):
-    """An entry of a file. `at` is its position in bytes."""
+    """An entry of a file: a named tuple. `at` is its position in bytes."""
 
     @property
     def at(self) -> int:
         """The position in the file."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the entry with the field names of Kafka, after `at`."""
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+def entry_json(entry: Entry) -> dict[str, Any]:
+    """Return an entry with the field names of Kafka, after `at`."""
+    return {_json_name(name): value for name, value in entry._asdict().items()}
+
+
+@lru_cache(maxsize=1 << 6)
+def _json_name(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 E_co = TypeVar("E_co", bound=Entry, covariant=True)
@@ -258,7 +268,7 @@ class Contents(Generic[E_co]):
         for entry in self.entries:
             while rest and rest[0].position < entry.at:
                 yield _gap(rest.pop(0))
-            yield entry.to_json()
+            yield entry_json(entry)
         yield from (_gap(piece) for piece in rest)
 
     def to_json(self) -> dict[str, Any]:
@@ -267,7 +277,7 @@ class Contents(Generic[E_co]):
             "type": self.kind.value,
             "size": self.size,
             **self.head,
-            "entries": [entry.to_json() for entry in self.entries],
+            "entries": [entry_json(entry) for entry in self.entries],
             "gaps": [_gap(piece) for piece in self.pieces if piece.kind in {PADDING, GAP}],
             "anomalies": [anomaly._asdict() for anomaly in self.anomalies],
         }

@@ -5,6 +5,7 @@ import crc32c
 import pytest
 
 from kwire_cli.engine.codes import LOG_FILES
+from kwire_cli.records.producers import SnapshotEntry
 from kwire_cli.source.logs.contents import (
     LeaderEpoch,
     PartitionOffset,
@@ -18,12 +19,12 @@ from kwire_cli.source.logs.contents import (
 from kwire_cli.source.logs.indexes import (
     AbortedTransaction,
     OffsetEntry,
-    ProducerEntry,
     offset_index,
     producer_snapshot,
     time_index,
     transaction_index,
 )
+from kwire_cli.source.logs.model import entry_json
 
 
 def offsets(*rows):
@@ -102,7 +103,7 @@ def test_a_transaction_index():
     read = transaction_index(aborted((0, 1, 4, 6, 7), (0, 2, 5, 9, 9)), 0)
     assert list(read.entries) == [AbortedTransaction(0, 0, 1, 4, 6, 7), AbortedTransaction(34, 0, 2, 5, 9, 9)]
     shown = {"at": 0, "version": 0, "producerId": 1, "firstOffset": 4, "lastOffset": 6, "lastStableOffset": 7}
-    assert read.entries[0].to_json() == shown
+    assert entry_json(read.entries[0]) == shown
     assert codes(read) == []
 
 
@@ -111,10 +112,10 @@ ROW = (7, 1, 41, 99, 3, 1700000000000, -1, -1)
 
 def test_a_producer_snapshot():
     read = producer_snapshot(snapshot(ROW, (8, 0, -1, -1, 0, 5, 2, 60)), 100)
-    assert list(read.entries) == [ProducerEntry(10, *ROW), ProducerEntry(56, 8, 0, -1, -1, 0, 5, 2, 60)]
+    assert list(read.entries) == [SnapshotEntry(10, *ROW), SnapshotEntry(56, 8, 0, -1, -1, 0, 5, 2, 60)]
     names = ("producerId", "epoch", "lastSequence", "lastOffset", "offsetDelta", "timestamp")
     names += ("coordinatorEpoch", "currentTxnFirstOffset")
-    assert read.entries[0].to_json() == {"at": 10} | dict(zip(names, ROW, strict=True))
+    assert entry_json(read.entries[0]) == {"at": 10} | dict(zip(names, ROW, strict=True))
     assert codes(read) == []
     assert pieces(read) == [("head", 0, 10), ("entries", 10, 92)]
     assert {key: read.head[key] for key in ("endOffset", "version", "crcValid", "producerEntries")} == {

@@ -7,7 +7,7 @@ import pytest
 
 from kwire_cli.source.logs.contents import READABLE, read_log_file
 from kwire_cli.source.logs.files import walk
-from kwire_cli.source.logs.model import Kind
+from kwire_cli.source.logs.model import Kind, entry_json
 
 REAL = Path(__file__).resolve().parents[4] / "shared" / "real"
 SAMPLES = Path(__file__).resolve().parents[3] / "samples" / "logs"
@@ -36,7 +36,7 @@ def said_by_kafka(path, start):
 def check_table(file, read):
     start, names = ROWS[file.kind]
     want = [tuple(int(row[name]) for name in names) for row in said_by_kafka(file.path, start)]
-    got = [tuple(entry.to_json()[name] for name in names) for entry in read.entries]
+    got = [tuple(entry_json(entry)[name] for name in names) for entry in read.entries]
     if not got and read.size and file.kind is not Kind.TRANSACTION_INDEX:
         # Of a file that is all zeros Kafka prints the first entry.
         assert want == [(file.name.base_offset, 0) if file.kind is Kind.INDEX else (0, file.name.base_offset)]
