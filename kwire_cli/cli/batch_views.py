@@ -145,7 +145,7 @@ class View:
         read, or is not a file of Kafka.
         """
         if file.path is None or file.name.kind not in READABLE:
-            raise InputError("this file of a log directory has nothing to show", file=file.label)
+            raise InputError("this file of a log directory has no entries that kwire reads", file=file.label)
         try:
             data = file.path.read_bytes()
         except OSError as error:

@@ -36,7 +36,7 @@ from kwire_cli.sanitize.replacing import (
 from kwire_cli.source.kafka.framing import GSSAPI_TAG
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import partition_of, topic_of
-from kwire_cli.source.logs.model import BATCH_KINDS, COMMENT, GAP, Kind, file_name, other_file_name, other_folder_name
+from kwire_cli.source.logs.model import BATCH_KINDS, GAP, Kind, file_name, other_file_name, other_folder_name
 from kwire_cli.structs.records import v2
 from kwire_cli.structs.records.parts import COMPRESSION
 
@@ -330,7 +330,7 @@ def tasks(folder: Path, files: Iterable[Path], fields: Fields) -> Iterator[Task]
 def _only_numbers(file: Path) -> bool:
     """Return whether all bytes of a file match the kind in its name. Other files may contain anything."""
     contents = read_log_file(file)
-    return not contents.anomalies and not any(piece.kind in {GAP, COMMENT} for piece in contents.pieces)
+    return not contents.anomalies and not any(piece.kind == GAP for piece in contents.pieces)
 
 
 def rewritten(file: Path, topic: str | None, fields: Fields) -> Iterator[bytes]:

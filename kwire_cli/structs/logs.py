@@ -28,10 +28,6 @@ TRANSACTION_INDEX_VERSION = 0
 PRODUCER_SNAPSHOT_VERSION = 1
 """The only versions that Kafka ever wrote."""
 
-QUORUM_STATE_VERSION_KEY = "data_version"
-"""The key of the version, in the same object as the fields of QuorumStateData
-(org.apache.kafka.raft.FileQuorumStateStore)."""
-
 CHECKPOINT_VERSION = 0
 """The first line of every text checkpoint; the second is the number of rows."""
 

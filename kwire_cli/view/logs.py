@@ -38,7 +38,6 @@ TITLES = {
 }
 
 
-_PROPERTY = ("at", "name", "value")
 COLUMNS = {
     Kind.INDEX: ("at", "offset", "position"),
     Kind.TIME_INDEX: ("at", "timestamp", "offset"),
@@ -59,13 +58,11 @@ COLUMNS = {
     Kind.LEADER_EPOCHS: ("at", "epoch", "startOffset"),
     **dict.fromkeys(sorted(OFFSET_CHECKPOINTS), ("at", "topic", "partition", "offset")),
 }
-"""Columns of an entry by kind. Entries of other kinds have a name and a value."""
+"""Columns of an entry by kind."""
 _LAYOUT = {
     "at": Column("at", width=8, right=True),
     "topic": Column("topic", width=40, least=12),
-    "name": Column("name", width=24, least=12),
     "timestamp": Column("timestamp", width=24, least=19, cut="short"),
-    "value": Column("value", width=5, least=12, cut="end"),
     "offsetDelta": Column("offsetDelta", keep=3, width=10, right=True),
     "coordinatorEpoch": Column("coordinatorEpoch", keep=2, width=10, right=True),
     "currentTxnFirstOffset": Column("currentTxnFirstOffset", keep=1, width=10, right=True),
@@ -77,7 +74,7 @@ _GAP = Column("gap", width=3, style="warning", least=12)
 
 def columns(contents: Contents[Any]) -> tuple[str, ...]:
     """Return the names of the values of an entry."""
-    return COLUMNS.get(contents.kind, _PROPERTY)
+    return COLUMNS[contents.kind]
 
 
 def file_tree_lines(contents: Contents[Any], rows: Iterable[FileRow]) -> Iterator[Line]:
@@ -132,9 +129,7 @@ def csv_cells(contents: Contents[Any], row: FileRow) -> list[Any]:
 
 
 def _csv_cell(name: str, value: Any) -> Any:
-    if name == "timestamp":
-        return instant(value)
-    return value if name != "value" or isinstance(value, str) else _text(value)
+    return instant(value) if name == "timestamp" else value
 
 
 def hex_lines(contents: Contents[Any], data: bytes, *, form: HexForm) -> Iterator[Line]:
@@ -183,8 +178,6 @@ def _entry_line(row: FileRow, *, place: bool = True) -> Line:
             (f", {counted(row['size'], 'byte')}", "dim"),
         ]
     line: Line = [(f"at {row['at']}: ", "dim")] if place else []
-    if tuple(row) == _PROPERTY:
-        return [*line, (text_of(row["name"]), "name"), (": ", "dim"), (_text(row["value"]), "text")]
     for number, name in enumerate(list(row)[1:]):
         line += [(", " if number else "", "dim"), (name, "name"), (f" {_text(row[name])}", "number")]
         if name == "timestamp" and (date := moment(row[name])):

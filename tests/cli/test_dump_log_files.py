@@ -63,10 +63,10 @@ def test_folders_show_all_files_when_asked():
 
 
 def test_a_folder_without_segments_has_other_files(tmp_path):
-    shutil.copyfile(LOGS / "meta.properties", tmp_path / "meta.properties")
+    shutil.copy(LOGS / "cleaner-offset-checkpoint", tmp_path)
     assert "--all" in refusal_of("dump", tmp_path)
     assert kwire("dump", "--all", tmp_path).code == 0
-    (tmp_path / "meta.properties").unlink()
+    (tmp_path / "cleaner-offset-checkpoint").unlink()
     assert kwire("dump", "--all", tmp_path).code == 2
 
 
@@ -97,8 +97,15 @@ def test_limits_count_entries():
 
 
 def test_choices_leave_them_out():
-    done = kwire("dump", "--offsets", "1-2", LOGS / "meta.properties")
+    done = kwire("dump", "--offsets", "1-2", LOGS / "cleaner-offset-checkpoint")
     assert (done.code, done.out, "left out" in done.err) == (0, "", True)
+
+
+def test_unreadable(tmp_path):
+    lock = tmp_path / ".lock"
+    lock.write_bytes(b"")
+    assert kwire("dump", lock).code == 2
+    assert "has no entries that kwire reads" in refusal_of("dump", LOGS / "meta.properties")
 
 
 @examples(120)

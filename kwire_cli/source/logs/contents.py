@@ -1,29 +1,24 @@
-"""Readers of the small files of a log directory, and `read_log_file` for any of its files without record batches.
+"""Readers of the checkpoints of a log directory, and `read_log_file` for any of its files without record batches.
 
-Checkpoints are text: a version, a number of rows, and the rows. Other files contain properties or JSON. All readers
-accept damaged files: deviations become anomalies and gaps, so that the readable part can be examined.
+Checkpoints are text: a version, a number of rows, and the rows. The readers accept damaged files: deviations become
+anomalies and gaps, so that the readable part can be examined. Properties and JSON, such as meta.properties, are not
+read: any editor shows them.
 
 The formats are defined by org.apache.kafka.server.common.CheckpointFile, LeaderEpochCheckpointFile,
-OffsetCheckpointFile, LogCleanerManager, java.util.Properties, org.apache.kafka.metadata.properties.MetaProperties,
-PartitionMetadataFile, FileQuorumStateStore and CleanShutdownFileHandler.
+OffsetCheckpointFile and LogCleanerManager.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import orjson
-
 from kwire_cli.engine.codes import Anomaly
-from kwire_cli.errors import EncodeError, InputError, counted
-from kwire_cli.message.decoded import build
+from kwire_cli.errors import InputError, counted
 from kwire_cli.source.logs.indexes import offset_index, producer_snapshot, time_index, transaction_index
 from kwire_cli.source.logs.model import (
     BATCH_KINDS,
-    COMMENT,
     ENTRIES,
     GAP,
     HEAD,
@@ -35,9 +30,8 @@ from kwire_cli.source.logs.model import (
     file_name,
     joined,
 )
-from kwire_cli.spec.catalog import catalog
 from kwire_cli.stores.paths import path_of
-from kwire_cli.structs.logs import CHECKPOINT_VERSION, LEADER_EPOCH_ROW, OFFSET_ROW, QUORUM_STATE_VERSION_KEY
+from kwire_cli.structs.logs import CHECKPOINT_VERSION, LEADER_EPOCH_ROW, OFFSET_ROW
 from kwire_cli.structs.numbers import RANGES
 
 if TYPE_CHECKING:
@@ -191,166 +185,6 @@ def _number(word: str, kind: str) -> int | None:
     return value if low <= value <= high else None
 
 
-_META_KEYS = {"0": {"version"}, "1": {"version", "cluster.id", "node.id"}}
-"""Required keys by version. Version 0 was written with ZooKeeper (initially without a cluster id), 1 with KRaft."""
-
-
-_METADATA_PAIR = re.compile(r"(?P<key>[^:]+):\s+(?P<value>\S+)\s*")
-_TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}")
-
-
-class Property(NamedTuple):
-    """A name with its value: a string, or any JSON value."""
-
-    at: int
-    name: str
-    value: Any
-
-
-def meta_properties(data: bytes) -> Contents[Property]:
-    """Return the properties of a `meta.properties`, in the form in which java.util.Properties writes them: a comment or
-    a property a line, with a backslash before special characters. Never raises.
-    """
-    entries = []
-    pieces = []
-    notes = []
-    for number, line in enumerate(lines(data), 1):
-        text = line.text.strip()
-        key, equals, value = text.partition("=")
-        if equals and text[0] not in "#!":
-            entries.append(Property(line.at, _unescaped(key), _unescaped(value)))
-            pieces.append(Piece(ENTRIES, line.at, line.size))
-        elif not text or text[0] in "#!":
-            pieces.append(Piece(COMMENT, line.at, line.size))
-        else:
-            notes.append(Anomaly("INVALID_TEXT", f"line {number}", line.at, "not a name and a value"))
-            pieces.append(Piece(GAP, line.at, line.size, "INVALID_TEXT"))
-    values = {entry.name: entry.value for entry in entries}
-    notes += _duplicates(entries)
-    version = values.get("version")
-    if version is not None and version not in _META_KEYS:
-        notes.append(
-            Anomaly(
-                "UNKNOWN_VERSION",
-                "version",
-                _at(entries, "version"),
-                f"version {version}; Kafka has {' and '.join(_META_KEYS)}",
-            )
-        )
-    notes += [
-        Anomaly("INVALID_TEXT", name, len(data), f"no {name}, which Kafka asks for")
-        for name in sorted(_META_KEYS.get(version or "0", {"version"}) - set(values))
-    ]
-    return Contents(Kind.META_PROPERTIES, len(data), tuple(entries), joined(pieces), tuple(notes))
-
-
-def partition_metadata(data: bytes) -> Contents[Property]:
-    """Return the version and the topic id of a `partition.metadata`. Never raises."""
-    entries = []
-    pieces = []
-    notes = []
-    for number, line in enumerate(lines(data), 1):
-        match = _METADATA_PAIR.fullmatch(line.text)
-        if match:
-            entries.append(Property(line.at, match["key"], match["value"]))
-            pieces.append(Piece(ENTRIES, line.at, line.size))
-        else:
-            notes.append(Anomaly("INVALID_TEXT", f"line {number}", line.at, "not a name, a colon, a space and a value"))
-            pieces.append(Piece(GAP, line.at, line.size, "INVALID_TEXT"))
-    values = {entry.name: entry.value for entry in entries}
-    if values.get("version", "0") != "0":
-        notes.append(
-            Anomaly("UNKNOWN_VERSION", "version", _at(entries, "version"), f"version {values['version']}; Kafka has 0")
-        )
-    notes += [
-        Anomaly("INVALID_TEXT", name, len(data), f"no {name}, which Kafka asks for")
-        for name in ("version", "topic_id")
-        if name not in values
-    ]
-    if "topic_id" in values and not _TOPIC_ID.fullmatch(values["topic_id"]):
-        notes.append(
-            Anomaly(
-                "INVALID_TEXT", "topic_id", _at(entries, "topic_id"), "a topic id is 22 characters of url-safe base64"
-            )
-        )
-    notes += _duplicates(entries)
-    return Contents(Kind.PARTITION_METADATA, len(data), tuple(entries), joined(pieces), tuple(notes))
-
-
-def quorum_state(data: bytes) -> Contents[Property]:
-    """Return the fields of a `quorum-state`: `data_version`, and the fields of QuorumStateData in that version. Never
-    raises.
-    """
-    value, notes = _json_object(data)
-    if value is None:
-        return _unparsed(Kind.QUORUM_STATE, data, notes)
-    version = value.get(QUORUM_STATE_VERSION_KEY)
-    spec = catalog().message("QuorumStateData")
-    if isinstance(version, bool) or not isinstance(version, int) or version not in spec.valid_versions:
-        what = f"{QUORUM_STATE_VERSION_KEY} is {json.dumps(version)[:40]}; Kafka has {spec.valid_versions}"
-        notes.append(Anomaly("UNKNOWN_VERSION", QUORUM_STATE_VERSION_KEY, 0, what))
-    else:
-        try:
-            build(spec, {key: part for key, part in value.items() if key != QUORUM_STATE_VERSION_KEY}, version)
-        except EncodeError as error:
-            notes.append(Anomaly("INVALID_TEXT", error.path, 0, error.reason))
-    return _object(Kind.QUORUM_STATE, data, value, notes)
-
-
-def clean_shutdown(data: bytes) -> Contents[Property]:
-    """Return the contents of a `.kafka_cleanshutdown`. Never raises.
-
-    The file is empty in older versions, and otherwise JSON with `version` and `brokerEpoch`.
-    """
-    if not data:
-        return Contents(Kind.CLEAN_SHUTDOWN, 0, (), ())
-    value, notes = _json_object(data)
-    if value is None:
-        return _unparsed(Kind.CLEAN_SHUTDOWN, data, notes)
-    return _object(Kind.CLEAN_SHUTDOWN, data, value, notes)
-
-
-def _unescaped(text: str) -> str:
-    return re.sub(r"\\(.)", r"\1", text.strip())
-
-
-def _json_object(data: bytes) -> tuple[dict[str, Any] | None, list[Anomaly]]:
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
-        at = len(error.doc[: error.pos].encode())
-        return None, [Anomaly("INVALID_TEXT", "", at, f"no JSON: {error.msg}")]
-    if not isinstance(value, dict):
-        return None, [Anomaly("INVALID_TEXT", "", 0, "no JSON object")]
-    return value, []
-
-
-def _object(kind: Kind, data: bytes, value: dict[str, Any], notes: list[Anomaly]) -> Contents[Property]:
-    # JSON text is one piece, because positions of its fields are not useful.
-    entries = tuple(Property(0, name, part) for name, part in value.items())
-    return Contents(kind, len(data), entries, joined([Piece(ENTRIES, 0, len(data))]), tuple(notes))
-
-
-def _unparsed(kind: Kind, data: bytes, notes: list[Anomaly]) -> Contents[Property]:
-    return Contents(kind, len(data), (), joined([Piece(GAP, 0, len(data), "INVALID_TEXT")]), tuple(notes))
-
-
-def _duplicates(entries: list[Property]) -> list[Anomaly]:
-    names: set[str] = set()
-    notes = []
-    for entry in entries:
-        if entry.name in names:
-            notes.append(
-                Anomaly("ENTRY_DUPLICATE", entry.name[:80], entry.at, "the name occurred before; the last one counts")
-            )
-        names.add(entry.name)
-    return notes
-
-
-def _at(entries: list[Property], name: str) -> int:
-    return max(entry.at for entry in entries if entry.name == name)
-
-
 _WITH_OFFSET: dict[Kind, Callable[[bytes, int | None], Contents[Any]]] = {
     Kind.INDEX: offset_index,
     Kind.TIME_INDEX: time_index,
@@ -359,17 +193,10 @@ _WITH_OFFSET: dict[Kind, Callable[[bytes, int | None], Contents[Any]]] = {
 }
 
 
-_PLAIN: dict[Kind, Callable[[bytes], Contents[Any]]] = {
-    Kind.LEADER_EPOCHS: leader_epochs,
-    Kind.META_PROPERTIES: meta_properties,
-    Kind.PARTITION_METADATA: partition_metadata,
-    Kind.QUORUM_STATE: quorum_state,
-    Kind.CLEAN_SHUTDOWN: clean_shutdown,
-}
-READABLE = frozenset({*_WITH_OFFSET, *_PLAIN, *OFFSET_CHECKPOINTS})
+TEXTS = frozenset({Kind.LEADER_EPOCHS, *OFFSET_CHECKPOINTS})
+"""Kinds of checkpoints, which are text files."""
+READABLE = frozenset({*_WITH_OFFSET, *TEXTS})
 """The kinds that `read_log_file` reads. LOG and CHECKPOINT contain record batches and have other readers."""
-TEXTS = READABLE - frozenset(_WITH_OFFSET)
-"""Kinds of text files: checkpoints, properties, JSON."""
 
 
 def read_log_file(path: str | os.PathLike[str]) -> Contents[Any]:
@@ -399,8 +226,8 @@ def read_contents(data: bytes, name: FileName) -> Contents[Any]:
     """
     if name.kind in _WITH_OFFSET:
         return _WITH_OFFSET[name.kind](data, name.base_offset)
-    if name.kind in _PLAIN:
-        return _PLAIN[name.kind](data)
+    if name.kind is Kind.LEADER_EPOCHS:
+        return leader_epochs(data)
     if name.kind in OFFSET_CHECKPOINTS:
         return offset_checkpoint(data, name.kind)
     raise InputError(f"a file of kind {name.kind} is not read here")

@@ -164,11 +164,9 @@ def other_folder_name(name: str, other: Callable[[str], str]) -> str:
 
 HEAD = "head"
 ENTRIES = "entries"
-COMMENT = "comment"
 PADDING = "padding"
 GAP = "gap"
-"""Kinds of pieces: bytes before the entries, entries, comments, zeros of a preallocated file, and bytes without
-meaning."""
+"""Kinds of pieces: bytes before the entries, entries, zeros of a preallocated file, and bytes without meaning."""
 
 
 class Entry(Protocol):

@@ -1,4 +1,3 @@
-import json
 import struct
 
 import crc32c
@@ -9,12 +8,8 @@ from kwire_cli.records.producers import SnapshotEntry
 from kwire_cli.source.logs.contents import (
     LeaderEpoch,
     PartitionOffset,
-    clean_shutdown,
     leader_epochs,
-    meta_properties,
     offset_checkpoint,
-    partition_metadata,
-    quorum_state,
 )
 from kwire_cli.source.logs.indexes import (
     AbortedTransaction,
@@ -193,72 +188,6 @@ def test_a_partition_twice():
     assert codes(offset_checkpoint(b"0\n2\nt 0 1\nt 0 2\n")) == [("ENTRY_DUPLICATE", "[1]", 10)]
 
 
-def values(contents):
-    return {entry.name: entry.value for entry in contents.entries}
-
-
-def test_java_properties():
-    text = rb"""#Sat Nov 21 10:00:00 UTC 2026
-
-version=1
-  cluster.id = a\=b\:c\\
-node.id=
-"""
-    read = meta_properties(text)
-    assert values(read) == {"version": "1", "cluster.id": "a=b:c\\", "node.id": ""}
-    assert codes(read) == []
-    assert [entry.at for entry in read.entries][:2] == [text.index(b"version"), text.index(b"  cluster.id")]
-
-
-ODD_TEXTS = [
-    (meta_properties, b"version=1\nnode.id=1\n", [("INVALID_TEXT", "cluster.id", 20)]),
-    (meta_properties, b"version=7\n", [("UNKNOWN_VERSION", "version", 0)]),
-    (meta_properties, b"", [("INVALID_TEXT", "version", 0)]),
-    (meta_properties, b"version=0\nx\n", [("INVALID_TEXT", "line 2", 10)]),
-    (meta_properties, b"version=0\nx=1\nx=2", [("ENTRY_DUPLICATE", "x", 14)]),
-    (partition_metadata, b"version: 0\ntopic_id: bsSo5UpLRYGaiONtnlIg6A", []),
-    (partition_metadata, b"version: 1\ntopic_id: bsSo5UpLRYGaiONtnlIg6A", [("UNKNOWN_VERSION", "version", 0)]),
-    (partition_metadata, b"version: 0\ntopic_id: b", [("INVALID_TEXT", "topic_id", 11)]),
-    (partition_metadata, b"version: 0\nnonsense", [("INVALID_TEXT", "line 2", 11), ("INVALID_TEXT", "topic_id", 19)]),
-    (
-        quorum_state,
-        b'{"leaderId":1,"leaderEpoch":1,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}',
-        [],
-    ),
-    (
-        quorum_state,
-        (
-            b'{"clusterId":"","leaderId":1,"leaderEpoch":2,"votedId":-1,"appliedOffset":0,"currentVoters":[{"vo'
-            b'terId":1}],"data_version":0}'
-        ),
-        [],
-    ),
-    (
-        quorum_state,
-        b'{"leaderId":"1","leaderEpoch":1,"votedId":-1,"votedDirectoryId":"AAAAAAAAAAAAAAAAAAAAAA","data_version":1}',
-        [("INVALID_TEXT", "leaderId", 0)],
-    ),
-    (quorum_state, b'{"data_version":9}', [("UNKNOWN_VERSION", "data_version", 0)]),
-    (quorum_state, b'{"data_version":', [("INVALID_TEXT", "", 16)]),
-    (quorum_state, b"[]", [("INVALID_TEXT", "", 0)]),
-    (quorum_state, b'{"a":"\\ud800"}', [("INVALID_TEXT", "", 6)]),
-    (quorum_state, b"[" * 100_000, [("INVALID_TEXT", "", 1025)]),
-    (quorum_state, b'"' + b"\xff", [("INVALID_TEXT", "", 0)]),
-    (quorum_state, b'{"a":NaN}', [("INVALID_TEXT", "", 5)]),
-    (clean_shutdown, b"", []),
-    (clean_shutdown, b'{"version":0,"brokerEpoch":14}', []),
-    (clean_shutdown, b"x", [("INVALID_TEXT", "", 0)]),
-]
-
-
-@pytest.mark.parametrize(("reader", "data", "found"), ODD_TEXTS)
-def test_texts(reader, data, found):
-    read = reader(data)
-    assert codes(read) == found
-    assert sum(piece.size for piece in read.pieces) == len(data)
-    json.dumps(read.to_json())
-
-
 def test_every_code_is_provoked_here():
-    odd = [found for *_, found in ODD_INDEXES + ODD_CHECKPOINTS + ODD_TEXTS] + [found for _, found, _ in ODD_SNAPSHOTS]
+    odd = [found for *_, found in ODD_INDEXES + ODD_CHECKPOINTS] + [found for _, found, _ in ODD_SNAPSHOTS]
     assert {code for found in odd for code, *_ in found} >= set(LOG_FILES)
