@@ -35,25 +35,6 @@ def test_nothing_is_left_of_what_went_wrong(tmp_path):
     assert kwire("sanitize", SAMPLE, tmp_path / "no" / "folder").code == 2
 
 
-@pytest.mark.parametrize("name", ["out.part", ".out.part"])
-def test_files_of_similar_names_are_left_alone(name, tmp_path):
-    other, out = tmp_path / name, tmp_path / "out"
-    other.write_bytes(b"mine")
-    assert kwire("sanitize", SAMPLE, out).code == 0
-    assert other.read_bytes() == b"mine"
-    assert kwire("sanitize", other, out, "--force").code == 2
-    assert other.read_bytes() == b"mine"
-    assert sorted(tmp_path.iterdir()) == sorted([other, out])
-
-
-def test_an_input_that_is_named_as_an_unfinished_output_is_read_and_kept(tmp_path):
-    source, out = tmp_path / "cap.part", tmp_path / "cap"
-    source.write_bytes(SAMPLE.read_bytes())
-    assert kwire("sanitize", source, out).code == 0
-    assert source.read_bytes() == SAMPLE.read_bytes()
-    assert out.stat().st_size
-
-
 def test_the_output_has_the_permissions_of_any_new_file(tmp_path):
     new, out = tmp_path / "new", tmp_path / "out"
     new.touch()
@@ -90,9 +71,3 @@ def test_a_folder_that_holds_other_files_is_not_written_into(strange, tmp_path):
         "sanitize", FOLDER, out, "--secret", "k", "--force"
     )
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before | {other: b"mine"}
-
-
-def test_a_folder_that_was_sanitized_with_another_key_is_other_files(tmp_path):
-    out = tmp_path / "out"
-    assert kwire("sanitize", FOLDER.parent, out, "--secret", "k").code == 0
-    assert "holds other files" in kwire("sanitize", FOLDER.parent, out, "--secret", "another", "--force").err

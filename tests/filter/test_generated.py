@@ -5,7 +5,7 @@ of its own says.
 import re
 
 import pytest
-from filter.rows import APIS, FETCH, Row, compiled, outcome
+from filter.rows import FETCH, Row, compiled, outcome
 from hypothesis import example, given, strategies as st
 from kit.commands import examples
 
@@ -46,19 +46,6 @@ def test_a_quoted_text_is_that_text(text):
     row = Row({"client_id": text}, body={"x": [text]})
     quoted = '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
     assert compiled(f"client == {quoted} and x == {quoted} and not client != {quoted}").matches(row)
-
-
-@given(
-    st.integers(),
-    st.integers() | st.floats(allow_nan=False, allow_infinity=False, width=16),
-    st.sampled_from(COMPARISONS),
-)
-def test_numbers(value, literal, operator):
-    text = format(literal, "f") if isinstance(literal, float) else str(literal)
-    literal, expected = float(text) if isinstance(literal, float) else literal, HOLDS[operator]
-    row = Row({"stream": value}, body={"x": {"y": value}})
-    found = compiled(f"stream {operator} {text}"), compiled(f"y {operator} {text}")
-    assert [each.matches(row) for each in found] == [expected(value, literal)] * 2
 
 
 # An evaluator of its own: a test is (name, operator, value), a tree ("and" | "or" | "not", *trees). Names are those of
@@ -185,15 +172,3 @@ def test_filters_say_what_the_evaluator_says(tree, columns, body, data):
     names = {"client": "client_id", "topic": "topics"}
     row = Row({names.get(name, name): value for name, value in columns.items()}, body=body)
     assert compiled(text).matches(row) == says(tree, (columns, body)), text
-
-
-@given(
-    st.sampled_from(sorted(APIS)),
-    st.sampled_from(sorted(APIS)),
-    st.sampled_from([str.lower, str.upper, str.title, str]),
-)
-def test_apis_by_every_spelling(one, other, spelt):
-    row = Row({"api_key": APIS[one], "api": one})
-    assert compiled(f"api == {spelt(other)}").matches(row) is (one == other)
-    assert compiled(f"api == {APIS[other]}").matches(row) is (one == other)
-    assert compiled(f"api ~ ^{spelt(other)}$").matches(row) is (one == other)

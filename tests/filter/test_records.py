@@ -1,7 +1,6 @@
 """Filters and --fields reach into batches, records, headers and payloads, and see no secret."""
 
 import base64
-import csv
 import json
 from pathlib import Path
 
@@ -265,30 +264,6 @@ def test_no_choice_of_records_tells_a_secret(checkpoint):
         choice = ("--filter", f"value == 0x{raw.hex()}")
         assert kwire("dump", "--exit-code", *choice, path).code == 1
         assert kwire("dump", "--exit-code", "--show-secrets", *choice, path).code == 0
-
-
-@pytest.mark.parametrize("lengths", [[1], [2], [0, 1], [1, 1], [3, 0]])
-def test_headers_have_the_shape_of_dump_in_every_format(lengths):
-    """A list of structures, however many records and headers there are."""
-    records = [
-        record(b"k", b"v", at, 0, [("h", b"%d" % number) for number in range(length)])
-        for at, length in enumerate(lengths)
-    ]
-    data = batch(0, records)
-    heading, *rows = csv.reader(kwire("dump", "--deep", "--format", "csv", "-", stdin=data).out.splitlines())
-    expected = [each for row in rows for each in json.loads(row[heading.index("headers")] or "[]")]
-    stdin = capture(produce(1, "t", data))
-    for name in ("headers", "records.headers", "records.records.headers"):
-        for fmt in ("json", "jsonl"):
-            assert (
-                json.loads(kwire("decode", "--fields", name, "--format", fmt, "-", stdin=stdin).out)[name] == expected
-            )
-        [_, [cell]] = csv.reader(
-            kwire("decode", "--fields", name, "--format", "csv", "-", stdin=stdin).out.splitlines()
-        )
-        assert json.loads(cell) == expected
-    [row] = kwire("decode", "--fields", "records.records", "--format", "jsonl", "-", stdin=stdin).out.splitlines()
-    assert [len(each["headers"]) for each in json.loads(row)["records.records"]] == lengths
 
 
 @pytest.mark.parametrize("before", ["", "records.", "records.records.", "topicData.partitionData.records.records."])

@@ -2,7 +2,6 @@
 
 import base64
 import json
-from contextlib import suppress
 
 import pytest
 from kit.commands import ROOT, kwire
@@ -153,25 +152,6 @@ def test_a_line_of_hex_with_a_slip_is_no_line_of_a_log():
     with pytest.raises(InputError, match="hex") as caught:
         read_input(f"# one\n{FRAME.hex()}\n# two\n{FRAME.hex()[:-1]}z\n".encode())
     assert caught.value.line == 4
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "b'" * 20000,
-        '"' * 20001,
-        '\\"' * 20000,
-        "[1," * 20000,
-        "[" + "1," * 20000,
-        "00 " * 20000 + "z",
-        "<Buffer" + " 00" * 20000,
-        "A" * 40001,
-        "b'\\" * 9999,
-    ],
-)
-def test_hostile_lines_take_linear_time(line):
-    with suppress(InputError):
-        read_input(f"INFO x\n{line}\n{line}!".encode(), "log")
 
 
 def test_a_response_in_a_log_is_read_as_its_request_says():

@@ -16,7 +16,6 @@ from kit.commands import examples, kwire
 from kit.logs import SEGMENTS, batch, message, record
 
 import kwire_cli
-from kwire_cli.cli.tui import Options, opened_file
 from kwire_cli.records.reading import Reader, source_of
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.recognition import LEAST_BATCH, recognise, why_batches
@@ -192,30 +191,6 @@ def test_other_kinds(tmp_path):
 
 
 SEGMENT = SEGMENTS / "orders-zstd-0" / "00000000000000000000.log"
-
-
-@pytest.mark.parametrize("size", [None, 300])
-def test_five_surfaces_show_a_batch_as_one_in_every_form(tmp_path, size):
-    data = SEGMENT.read_bytes()[:size]
-    files = {"raw": data, "hex": data.hex().encode(), "base64": base64.b64encode(data)}
-    shown = set()
-    for name, content in files.items():
-        file = tmp_path / name
-        file.write_bytes(content)
-        for given_, stdin in (
-            ((file,), None),
-            (("-",), content),
-            *([((content.decode(),), None)] if name != "raw" else []),
-        ):
-            for command in (("decode", "--records", "size"), ("dump",)):
-                shown.add(kwire(*command, "--format", "jsonl", *given_, stdin=stdin).out)
-            assert "record batches" in kwire("explain", *given_, stdin=stdin).out
-        assert type(opened_file(Options(), str(file)).listing).__name__ == "Segments"
-        assert [item.position for item in kwire_cli.read_records(str(file))][:1] == [0]
-        with pytest.raises(kwire_cli.InputError, match="read_records reads"):
-            kwire_cli.read_frames(str(file))
-    assert len(shown) == 1
-    assert '"position":0' in shown.pop()
 
 
 def test_a_capture_that_is_written_as_text_is_a_capture(tmp_path):

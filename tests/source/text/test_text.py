@@ -27,46 +27,21 @@ def data(text, form="auto"):
         ("hex", f"0x{HEX}"),
         ("hex", FRAME.hex("-")),
         ("hex", ", ".join(f"0x{byte:x}" for byte in FRAME)),
-        ("hex", "".join(f"\\x{byte:02x}" for byte in FRAME)),
         ("hex", f"0x0000002b 0x00120003 0x{HEX[16:]}"),
         ("hex", f"# size\n0000002b // four bytes\n\n0012 0003 00000000 # key, version, id\n{HEX[24:]}"),
         ("hex", "\ufeff" + HEX),
         ("hex", HEX.encode("utf-16")),
         ("hex", FRAME.hex(" ").replace(" ", "\u00a0")),
         ("literal", "[" + ", ".join(f"0x{byte:02x}u8" for byte in FRAME) + "]"),
-        ("literal", "let frame: &[u8] = &[" + ", ".join(f"{byte}u8" for byte in FRAME) + "];"),
         ("literal", 'b"\\0\\0\\0+\\0\\x12\\0\\x03\\0\\0\\0\\0\\0\\x07admin-1\\0\\x12apache-kafka-java\\x063.3.1\\0"'),
-        ("literal", f"Frame = <<{', '.join(map(str, FRAME))}>>."),
         ("literal", '{"value": {"type": "Buffer", "data": ' + str(list(FRAME)) + "}, }"),
         ("literal", "[0, -1, 127, -128]"),
         ("literal", f'byte[] frame = HexFormat.of().parseHex("{HEX}");'),
         ("literal", f"frame = {FRAME!r}  # one"),
         ("literal", f"bytes.fromhex('''\n{FRAME.hex(' ')}\n''')"),
         ("literal", f"frame: bytes = (\n    {FRAME[:9]!r}\n    {FRAME[9:]!r}\n)"),
-        ("literal", f"{FRAME[:9]!r} + {FRAME[9:]!r}"),
-        ("literal", f"const frame = Buffer.from({list(FRAME)});"),
         ("literal", f'Buffer.from("{HEX}", "hex")'),
         ("literal", "unsigned char frame[47] = {" + ", ".join(f"0x{byte:02x}" for byte in FRAME) + ",};"),
-        (
-            "literal",
-            'char frame[] = "'
-            + "".join(f"\\{byte:03o}" for byte in FRAME[:20])
-            + '"\n  "'
-            + "".join(f'\\{byte:o}" "' for byte in FRAME[20:])
-            + '";',
-        ),
-        (
-            "literal",
-            '"'
-            + "".join(f"\\x{byte:02x}" for byte in FRAME[:16])
-            + '" \\\n"'
-            + FRAME[16:].hex("x").join(("x", '"')).replace("x", "\\x"),
-        ),
-        ("literal", "[]byte{\n" + "".join(f"\t0x{byte:02x},\n" for byte in FRAME) + "}"),
-        (
-            "literal",
-            "frame := []byte(" + '"' + "".join(chr(b) if 32 < b < 127 else f"\\x{b:02x}" for b in FRAME) + '")',
-        ),
         ("hex", f"```text\n{HEX}\n```\n"),
         ("hex", f"\u201c{HEX}\u201d"),
         ("hex", f"{HEX[:40]}\u200b{HEX[40:]}"),
