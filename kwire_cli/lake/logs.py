@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache, partial
-from itertools import chain, groupby, islice, repeat
+from itertools import groupby, islice, repeat
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -29,7 +29,6 @@ from kwire_cli.lake.segments import (
 )
 from kwire_cli.lake.tables import FAULTS
 from kwire_cli.source.logs.splitting import SPLIT_SIZE
-from kwire_cli.source.request_log.reading import parts_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -59,7 +58,7 @@ def log_rows(
 
 def _parts_of(kind: str, files: Iterable[Input]) -> Iterator[Any]:
     if kind == "request-log":
-        return chain.from_iterable(parts_of(file.path, SPLIT_SIZE) for file in files)
+        return (file.path for file in files)
     sized = ((file.path, file.size) for file in files)
     return segment_parts(sized, SPLIT_SIZE) if kind == "segment" else index_parts(sized, SPLIT_SIZE)
 

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.facts.frame_values import Half
     from kwire_cli.lake.model import Faults, Reading
-    from kwire_cli.source.request_log.reading import LogPart
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
 
@@ -46,16 +45,16 @@ LOG_TABLES = frozenset({"frames", "errors", "set_fields", "names", FAULTS_NAME, 
 """The tables that request logs have rows in."""
 
 
-def rows_of(part: LogPart, wanted: Collection[str], reading: Reading) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of a part in one pass, with their tables."""
+def rows_of(path: str, wanted: Collection[str], reading: Reading) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield the rows of a log in one pass, with their tables."""
     rows: dict[str, list[Sequence[Any]]] = defaultdict(list)
     schemas = {table: SHAPES[table].schema for table in wanted if table != BODIES} | {FAULTS_NAME: CAPTURE_FAULTS}
     names: dict[str, str] = {}
-    start = part.start
-    for entry in _entries(part, reading.catalog, reading.faults):
+    start = 0
+    for entry in _entries(path, reading.catalog, reading.faults):
         if isinstance(entry, Exchange):
             names.update(entry.named)
-            for half in halves_of(entry, location(part.path), reading.catalog):
+            for half in halves_of(entry, location(path), reading.catalog):
                 for table, row in _half_rows(half, wanted, names):
                     rows[table].append(row)
                 if BODIES in wanted and (message := _message_of(half)):
@@ -63,7 +62,7 @@ def rows_of(part: LogPart, wanted: Collection[str], reading: Reading) -> Iterato
                     schemas[table] = _body_schema(spec)
                     rows[table].append(_body_row(half, spec))
         elif FAULTS_NAME in wanted:
-            rows[FAULTS_NAME].append(_fault_row(part, entry))
+            rows[FAULTS_NAME].append(_fault_row(path, entry))
         if any(len(some) >= ROWS for some in rows.values()) or entry.start - start > BYTES:
             yield from ((table, batch_of(some, schemas[table])) for table, some in rows.items())
             rows.clear()
@@ -73,22 +72,22 @@ def rows_of(part: LogPart, wanted: Collection[str], reading: Reading) -> Iterato
     yield from ((table, batch_of(some, schemas[table])) for table, some in rows.items())
 
 
-def _entries(part: LogPart, catalog: Catalog, faults: Faults) -> Iterator[Exchange | LineFault]:
-    """Yield the exchanges and faults in a part of a log, and count the faults.
+def _entries(path: str, catalog: Catalog, faults: Faults) -> Iterator[Exchange | LineFault]:
+    """Yield the exchanges and faults in a log, and count the faults.
 
     If the log becomes unreadable, the last item is the fault UNREADABLE.
     """
     try:
-        for entry in RequestLog(part.path, catalog, part):
+        for entry in RequestLog(path, catalog):
             faults.count += isinstance(entry, LineFault)
             yield entry
     except InputError as error:
         faults.count += 1
-        yield LineFault(0, UNREADABLE, error.reason, part.start)
+        yield LineFault(0, UNREADABLE, error.reason)
 
 
-def _fault_row(part: LogPart, fault: LineFault) -> list[Any]:
-    row = {"file": location(part.path), "position": fault.start, "code": fault.code, "detail": fault.detail}
+def _fault_row(path: str, fault: LineFault) -> list[Any]:
+    row = {"file": location(path), "position": fault.start, "code": fault.code, "detail": fault.detail}
     return [row.get(name) for name in CAPTURE_FAULTS.names]
 
 

@@ -18,14 +18,13 @@ from kwire_cli.message.reading import read_all, split
 from kwire_cli.records.formats import BY_MAGIC, RECORD_FORMATS
 from kwire_cli.source.files import GZIP, OPENING, ZSTD, first_of, unpacked_start
 from kwire_cli.source.kinds import Kind
-from kwire_cli.source.text.model import Chunk
+from kwire_cli.source.text.model import Chunk, Input
 from kwire_cli.source.text.reading import (
     CAPTURE,
     ROW_FORMS,
-    Input,
+    SEEN,
     begins_as_text,
     check_size,
-    read_content,
     read_input,
     recognised_binary,
 )
@@ -287,7 +286,9 @@ def _recognise_path(path: Place, form: str, says: Kind | None, name: str, catalo
 
 def _content(path: Place, form: str, name: str) -> bytes:
     with path.open("rb") as file:
-        return read_content(file, form, file=name)
+        start = file.read(SEEN)
+        check_size(start, path.stat().st_size, form, file=name)
+        return start + file.read()
 
 
 def _by_name(path: Place, name: str, *, loosely: bool = False) -> Recognised | None:
@@ -319,9 +320,9 @@ def _recognise_stream(
 def _recognise_bytes(
     data: Any, form: str, says: Kind | None, name: str | None, catalog: Catalog | None, path: Place | None = None
 ) -> Recognised:
-    check_size(data, form, file=name)
+    check_size(bytes(data[:SEEN]), len(data), form, file=name)
     if says is Kind.BODY and not (data if form == "raw" else bytes(data).strip()):
-        return Recognised(Kind.BODY, AS_SAID, name, path, text=Input("raw", (Chunk(b"", 0, None),), "no bytes"))
+        return Recognised(Kind.BODY, AS_SAID, name, path, text=Input((Chunk(b"", 0, None),), "no bytes", form="raw"))
     if form == "auto" and path is None and begins_as(io.BytesIO(data)) is Kind.CAPTURE:
         return Recognised(Kind.CAPTURE, f"it begins as {Kind.CAPTURE.what}", name, stream=io.BytesIO(data))
     if form == "auto" and says in {None, Kind.BATCHES}:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kwire_cli.errors import InputError
-from kwire_cli.source.text.reading import FORMS, Input, read_input
+from kwire_cli.source.text.model import Input
+from kwire_cli.source.text.reading import FORMS, read_input
 
 # Pieces that forms begin with, continue with, or break at.
 PIECES = [

@@ -52,11 +52,10 @@ class Logged(NamedTuple):
     time: str | None
 
 
-def lines_of(pieces: Iterable[bytes], start: int = 0) -> Iterator[TextLine]:
-    """Yield all lines of a file from the byte `start` on, including a last line without a newline. At most LONGEST
-    bytes are in memory.
-    """
+def lines_of(pieces: Iterable[bytes]) -> Iterator[TextLine]:
+    """Yield all lines of a file, including a last line without a newline. At most LONGEST bytes are in memory."""
     number = 1
+    start = 0
     held = bytearray()
     size = 0
     for piece in pieces:

@@ -1,18 +1,15 @@
-"""Exchanges and faults of a broker's request log, read from a file or from a part of it.
+"""Exchanges and faults of a broker's request log.
 
-A part has the lines that begin in it, so a log can be cut at any byte. A compressed log is one part. Lines of other
-loggers are skipped. A damaged line becomes a fault, and reading continues after it.
+Lines of other loggers are skipped. A damaged line becomes a fault, and reading continues after it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.errors import InputError
-from kwire_cli.source.files import GZIP, MAGIC_SIZE, ZSTD, Pieces
+from kwire_cli.source.files import Pieces
 from kwire_cli.source.request_log.exchange import Exchange, OddExchangeError, Reader
 from kwire_cli.source.request_log.lines import LONGEST, lines_of, logged_in
-from kwire_cli.stores.opening import FileBytes
 
 if TYPE_CHECKING:
     import os
@@ -21,78 +18,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.source.request_log.lines import TextLine
     from kwire_cli.spec.catalog import Catalog
-
-
-PART_SIZE = 128 << 20
-"""Approximate size of a part in bytes."""
-
-
-_WINDOW = 1 << 20
-_NEWLINE = b"\n"
-
-
-class LogPart(NamedTuple):
-    """The lines of a file that begin in the bytes [start, stop), or the whole file, compressed or not, if `stop` is
-    None.
-    """
-
-    path: str
-    start: int = 0
-    stop: int | None = None
-
-    @property
-    def whole(self) -> bool:
-        """Return whether the part is the complete file."""
-        return self.stop is None
-
-
-def parts_of(path: str, size: int = PART_SIZE) -> list[LogPart]:
-    """Return the parts of a log, of about `size` bytes each. A file that cannot be read is one part, so that its reader
-    reports the error.
-    """
-    try:
-        file = FileBytes(path)
-        if file.size <= size or is_packed(path):
-            return [LogPart(path)]
-    except InputError:
-        return [LogPart(path)]
-    return [LogPart(path, start, min(start + size, file.size)) for start in range(0, file.size, size)]
-
-
-def is_packed(path: str) -> bool:
-    """Return whether a log is compressed. Raise InputError if it cannot be read."""
-    return bytes(FileBytes(path).read(0, MAGIC_SIZE)).startswith((GZIP, ZSTD))
-
-
-def lines_in(part: LogPart) -> Iterator[TextLine]:
-    """Yield the lines that begin in a part of an uncompressed file, counted from the start of the part. Raise
-    InputError if the file cannot be read.
-    """
-    file = FileBytes(part.path)
-    stop = file.size if part.stop is None else part.stop
-    first = _first_line(file, part.start) if part.start else 0
-    if first < stop:
-        for line in lines_of(_windows(file, first), first):
-            if line.start >= stop:
-                return
-            yield line
-
-
-def _first_line(file: FileBytes, start: int) -> int:
-    """Return the position of the first line that begins at or after `start`, or the file's size."""
-    at = start - 1
-    for window in _windows(file, at):
-        offset = window.find(_NEWLINE)
-        if offset >= 0:
-            return at + offset + 1
-        at += len(window)
-    return file.size
-
-
-def _windows(file: FileBytes, start: int) -> Iterator[bytes]:
-    for at in range(start, file.size, _WINDOW):
-        stop = min(at + _WINDOW, file.size)
-        yield bytes(file.read(at, stop))
 
 
 class LineFault(NamedTuple):
@@ -108,8 +33,7 @@ class LineFault(NamedTuple):
 
 
 class RequestLog:
-    """The exchanges and faults of a log in order; iterate once. With a `part`, only the lines that begin in it, counted
-    from its start.
+    """The exchanges and faults of a log in order; iterate once.
 
     `others` is the number of lines of other loggers, which are skipped, and `faults` the number of faults so far.
 
@@ -118,12 +42,9 @@ class RequestLog:
 
     """
 
-    def __init__(
-        self, source: str | os.PathLike[str] | IO[bytes], catalog: Catalog, part: LogPart | None = None
-    ) -> None:
+    def __init__(self, source: str | os.PathLike[str] | IO[bytes], catalog: Catalog) -> None:
         self._pieces = Pieces(source)
         self._reader = Reader(catalog)
-        self._part = part
         self.name = self._pieces.name
         self.exchanges = 0
         self.faults = 0
@@ -137,7 +58,7 @@ class RequestLog:
     def __iter__(self) -> Iterator[Exchange | LineFault]:
         number = 0
         start = 0
-        for line in lines_in(self._part) if self._part and not self._part.whole else lines_of(self._pieces):
+        for line in lines_of(self._pieces):
             number = line.number
             start = line.start
             outcome = read_line(self._reader, line)

@@ -11,7 +11,7 @@ import re
 from base64 import b64decode, b64encode
 
 from kwire_cli.errors import counted
-from kwire_cli.source.text.model import Chunk, MismatchError, Reading, comment_text, first_visible, is_comment, is_frame
+from kwire_cli.source.text.model import Chunk, Input, MismatchError, comment_text, first_visible, is_comment, is_frame
 
 _SEPARATORS = str.maketrans(",;:-\t\f\v", "       ")
 
@@ -19,22 +19,22 @@ _SEPARATORS = str.maketrans(",;:-\t\f\v", "       ")
 _EXPECTED = "expected a hex digit"
 
 
-def read_hex(text: str) -> Reading:
+def read_hex(text: str) -> Input:
     """Return all digits as one chunk. If each line is a complete frame with its size prefix, return a chunk per
     line.
     """
     lines = _lines(text)
     framed = len(lines) > 1 and all(is_frame(line.data) for line in lines)
     if framed:
-        return Reading(tuple(lines), f"hex digits, {len(lines)} lines, each with a size prefix that equals its length")
+        return Input(tuple(lines), f"hex digits, {len(lines)} lines, each with a size prefix that equals its length")
     data = b"".join(line.data for line in lines)
-    return Reading((Chunk(data, lines[0].line, lines[0].label),) if data else (), "hex digits")
+    return Input((Chunk(data, lines[0].line, lines[0].label),) if data else (), "hex digits")
 
 
-def read_hex_lines(text: str) -> Reading:
+def read_hex_lines(text: str) -> Input:
     """Return a chunk per line."""
     lines = _lines(text)
-    return Reading(tuple(lines), f"hex digits, {len(lines)} lines, each a chunk")
+    return Input(tuple(lines), f"hex digits, {len(lines)} lines, each a chunk")
 
 
 def _lines(text: str) -> list[Chunk]:
@@ -99,7 +99,7 @@ def _tokenized(code: str, position: int) -> bytes:
     return bytes(out)
 
 
-def read_base64(text: str) -> Reading:
+def read_base64(text: str) -> Input:
     """Return the lines as one chunk, or each as a chunk if a line before the last ends in padding, or each is a frame.
 
     Raises:
@@ -132,11 +132,11 @@ def read_base64(text: str) -> Reading:
             raise
         chunks = []
     if padded or (len(chunks) > 1 and all(is_frame(chunk.data) for chunk in chunks)):
-        return Reading(tuple(chunks), f"base64, {len(chunks)} lines, each on its own")
+        return Input(tuple(chunks), f"base64, {len(chunks)} lines, each on its own")
     start, last, _, _ = lines[-1]
     whole = "".join(digits for _, digits, _, _ in lines)
     data = _decoded(whole, start + len(last) - len(whole))
-    return Reading((Chunk(data, *lines[0][2:]),), "base64")
+    return Input((Chunk(data, *lines[0][2:]),), "base64")
 
 
 _NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/_=-]|=(?!=?$)")

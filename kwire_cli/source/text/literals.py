@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from kwire_cli.source.text.model import Chunk, MismatchError, Reading, comment_text, first_visible
+from kwire_cli.source.text.model import Chunk, Input, MismatchError, comment_text, first_visible
 
 _SPACE = r"(?:[ \t\n\f\v]|\\\n|//[^\n]*+|\#[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)"
 _QUOTED = (
@@ -48,16 +48,16 @@ _ESCAPED = re.compile(r"\\[^\s]")
 _SUFFIX = re.compile(r"_?[ui]8$|[uUlL]{1,3}$")
 
 
-def read_literals(text: str) -> Reading:
+def read_literals(text: str) -> Input:
     """Return a chunk for each literal. Adjacent strings are one literal."""
     if _DECIMALS.fullmatch(text):
         line = text.count("\n", 0, first_visible(text)) + 1
-        return Reading((Chunk(_numbers(text, 0), line, None),), "numbers of bytes")
+        return Input((Chunk(_numbers(text, 0), line, None),), "numbers of bytes")
     notes: list[str] = []
     chunks = [chunk for chunk in _chunks(text, notes) if chunk.data]
     if not chunks:
         raise MismatchError(first_visible(text), _EXPECTED)
-    return Reading(tuple(chunks), "literals of a programming language", tuple(notes))
+    return Input(tuple(chunks), "literals of a programming language", tuple(notes))
 
 
 def literal_bytes(text: str) -> tuple[bytes, tuple[str, ...]]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.errors import counted, few
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, says_size
 from kwire_cli.source.text.literals import literal_bytes
-from kwire_cli.source.text.model import NO_FRAME, Answers, Chunk, MismatchError, Reading, has_controls
+from kwire_cli.source.text.model import NO_FRAME, Answers, Chunk, Input, MismatchError, has_controls
 from kwire_cli.source.text.rows import READERS
 from kwire_cli.spec.catalog import catalog
 
@@ -62,7 +62,7 @@ _WORD = re.compile(r"(?<![^\W\d_])(?=[^\W\d_]{3})[a-fA-F]*+[^\W\d_a-fA-F]")
 """Three letters or more, one of them not a hex digit."""
 
 
-def read_log_lines(text: str) -> Reading:
+def read_log_lines(text: str) -> Input:
     """Return a chunk for each run of bytes, labelled with its line.
 
     Raises:
@@ -101,7 +101,7 @@ def read_log_lines(text: str) -> Reading:
         where = few([str(number) for number in dict.fromkeys(passed)], NOTES)
         runs = f"{counted(len(passed), 'other run')} of bytes not read, because nothing proves a frame"
         notes.append(f"{runs}: line {where}; give a run alone to read it")
-    return Reading(tuple(chunks), f"runs of bytes in {len(lines)} lines", tuple(notes))
+    return Input(tuple(chunks), f"runs of bytes in {len(lines)} lines", tuple(notes))
 
 
 def proves_itself(data: bytes, *, numbers: bool = False) -> bool:

@@ -1,6 +1,6 @@
 """Results of reading text forms, and helpers that all forms share.
 
-A reader of a form returns a `Reading`, or raises `MismatchError` with the first character that does not fit. The offset
+A reader of a form returns an `Input`, or raises `MismatchError` with the first character that does not fit. The offset
 allows `auto` to report the form that fitted furthest.
 """
 
@@ -42,12 +42,21 @@ class Chunk(NamedTuple):
     answers: Answers | None = None
 
 
-class Reading(NamedTuple):
-    """Text read in one form: its chunks, a description of the form, and notes on missing parts."""
+class Input(NamedTuple):
+    """The bytes of an input, with the form in which they were encoded.
+
+    Attributes:
+        chunks: At least one chunk.
+        detail: Which form was recognised, and why.
+        notes: The parts that are missing in the input, with their places.
+        form: One of FORMS, but not auto. Empty in what a reader of one form returns.
+
+    """
 
     chunks: tuple[Chunk, ...]
     detail: str
     notes: tuple[str, ...] = ()
+    form: str = ""
 
 
 NO_FRAME = "no line holds bytes that prove to be a frame"
@@ -72,7 +81,7 @@ class MismatchError(Exception):
         self.sure = sure
 
 
-Reader = Callable[[str], Reading]
+Reader = Callable[[str], Input]
 
 
 def is_comment(line: str) -> bool:

@@ -10,19 +10,18 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from dataclasses import replace
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from kwire_cli.errors import InputError
 from kwire_cli.message.frames import Hints, read
 from kwire_cli.message.reading import read_all, unrecognised
-from kwire_cli.source.files import PIECE
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.text.model import (
     NO_FRAME,
     WHOLE_TEXT,
     Chunk,
+    Input,
     MismatchError,
-    Reading,
     first_visible,
     has_controls,
     without_fence,
@@ -109,7 +108,7 @@ FORMS: tuple[str, ...] = ("auto", "hex", "hex-lines", *ROW_FORMS, "literal", "ba
 
 TEXT_LIMIT = 256 << 20
 """Maximum size of text. A form is recognised from the whole text, which takes several times its size in memory."""
-_SEEN = 1 << 16
+SEEN = 1 << 16
 """First bytes that decide whether an input may be text."""
 
 # Web pages replace spaces by no-break spaces, insert break opportunities, and curve quotes.
@@ -119,46 +118,9 @@ _SPACES = {0xA0: " ", 0x2007: " ", 0x202F: " ", 0x200B: "", 0x2060: "", 0xFEFF: 
 _EXPORT = re.compile(r"""<(?:pdml|psml)\s|"_source":\s*\{\s*"layers":\s*\{|^\{"index":\{"_index":"packets-""")
 
 
-class Input(NamedTuple):
-    """The bytes of an input, with the form in which they were encoded.
-
-    Attributes:
-        form: One of FORMS, but not auto.
-        chunks: At least one chunk.
-        detail: Which form was recognised, and why.
-        notes: The parts that are missing in the input, with their places.
-
-    """
-
-    form: str
-    chunks: tuple[Chunk, ...]
-    detail: str
-    notes: tuple[str, ...] = ()
-
-
-def read_content(source: IO[bytes], form: str, *, file: str) -> bytes:
-    """Read the rest of an open file. Raise InputError for text beyond TEXT_LIMIT, without reading more of it."""
-    start = source.read(_SEEN)
-    if not _is_limited(start, form):
-        return start + source.read()
-    pieces = [start]
-    size = len(start)
-    while size and size <= TEXT_LIMIT and (more := source.read(min(PIECE, TEXT_LIMIT + 1 - size))):
-        pieces.append(more)
-        size += len(more)
-    data = b"".join(pieces)
-    check_size(data, form, file=file)
-    return data
-
-
-def _is_limited(start: bytes, form: str) -> bool:
-    """Return whether an input with these first bytes is read as text."""
-    return form != "raw" and (form != "auto" or begins_as_text(start[:_SEEN]))
-
-
-def check_size(data: Any, form: str, *, file: str | None) -> None:
-    """Raise InputError for text beyond TEXT_LIMIT."""
-    if len(data) > TEXT_LIMIT and _is_limited(bytes(data[:_SEEN]), form):
+def check_size(start: bytes, size: int, form: str, *, file: str | None) -> None:
+    """Raise InputError for text beyond TEXT_LIMIT. `start` are the first bytes of the input, and `size` is its size."""
+    if size > TEXT_LIMIT and form != "raw" and (form != "auto" or begins_as_text(start)):
         raise InputError(
             f"this text is larger than {TEXT_LIMIT >> 20} MiB: give a part of it (head -c, split), or its bytes "
             "(xxd -r -p FILE | kwire decode -); captures and raw bytes may be larger",
@@ -184,7 +146,7 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> I
         raise InputError(f"there is no input form {form!r}; there are {', '.join(FORMS)}", file=file)
     if not data:
         raise InputError("the input is empty", file=file)
-    check_size(data, form, file=file)
+    check_size(data[:SEEN], len(data), form, file=file)
     if form == "raw":
         return _raw(data, "as asked")
     if form == "auto":
@@ -194,7 +156,7 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> I
         text = as_text(data)
         if text is None:
             return _raw(data, "it holds control characters or is not UTF-8, so it is not text")
-        if _EXPORT.search(text, 0, _SEEN):
+        if _EXPORT.search(text, 0, SEEN):
             raise InputError(
                 "this export of tshark cannot be read: use `tshark -r CAPTURE -w packets.pcap`",
                 file=file,
@@ -212,7 +174,7 @@ def read_input(data: bytes, form: str = "auto", *, file: str | None = None) -> I
 
 
 def _raw(data: bytes, why: str) -> Input:
-    return Input("raw", (Chunk(data, 0, None),), f"raw: {len(data)} bytes; {why}")
+    return Input((Chunk(data, 0, None),), f"raw: {len(data)} bytes; {why}", form="raw")
 
 
 def _decoded(data: bytes, form: str, file: str | None) -> str:
@@ -234,12 +196,12 @@ def _position(text: str, offset: int | None) -> tuple[int, int]:
 
 def _read(text: str, form: str) -> Input:
     """Return the text read in one form. Raise MismatchError if it is in another form, or contains no bytes."""
-    reading: Reading = reader(form)(text)
-    size = sum(len(chunk.data) for chunk in reading.chunks)
+    found = reader(form)(text)
+    size = sum(len(chunk.data) for chunk in found.chunks)
     if not size:
         raise MismatchError(0, f"no bytes in this {form} input")
-    chunks = f" in {len(reading.chunks)} chunks" if len(reading.chunks) > 1 else ""
-    return Input(form, reading.chunks, f"{form}: {size} bytes{chunks}; {reading.detail}", reading.notes)
+    chunks = f" in {len(found.chunks)} chunks" if len(found.chunks) > 1 else ""
+    return found._replace(detail=f"{form}: {size} bytes{chunks}; {found.detail}", form=form)
 
 
 _HEX = re.compile("[0-9a-fA-F]+")
@@ -301,7 +263,7 @@ def _guess(text: str) -> Input:
 
 
 def _is_mostly_hex(text: str) -> bool:
-    visible = "".join(text[:_SEEN].split())
+    visible = "".join(text[:SEEN].split())
     return 10 * sum(character in "0123456789abcdefABCDEF" for character in visible) > 7 * len(visible)
 
 

@@ -11,7 +11,7 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.source.text.model import Chunk, MismatchError, Reading, comment_text, first_visible, is_comment
+from kwire_cli.source.text.model import Chunk, Input, MismatchError, comment_text, first_visible, is_comment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -243,7 +243,7 @@ def _shows(data: bytes | bytearray, gutter: str) -> bool:
 # Rows joined by their offsets
 
 
-def _read(style: Style, text: str) -> Reading:
+def _read(style: Style, text: str) -> Input:
     """Return the bytes of each dump.
 
     Raises:
@@ -267,7 +267,7 @@ def _read(style: Style, text: str) -> Reading:
     for radix in sorted(style.radices, reverse=True) if len(rows[0].digits) == 6 else style.radices:
         try:
             chunks = _join(rows, parts, radix, 2 if style.width == WORD else 1)
-            return Reading(chunks, f"rows of {_BASES[radix]} offsets")
+            return Input(chunks, f"rows of {_BASES[radix]} offsets")
         except MismatchError as error:
             errors.append(error)
     best = max(errors, key=lambda error: error.offset)

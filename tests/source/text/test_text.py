@@ -1,15 +1,15 @@
 import base64
 import gzip
-import io
 import subprocess
 import sys
 
 import pytest
 
 from kwire_cli.errors import InputError
+from kwire_cli.source.recognition import recognise
 from kwire_cli.source.text import reading
 from kwire_cli.source.text.model import Chunk
-from kwire_cli.source.text.reading import TEXT_LIMIT, read_content, read_input, recognised_binary
+from kwire_cli.source.text.reading import TEXT_LIMIT, read_input, recognised_binary
 
 FRAME = bytes.fromhex("0000002b0012000300000000000761646d696e2d3100126170616368652d6b61666b612d6a61766106332e332e3100")
 HEX = FRAME.hex()
@@ -199,21 +199,20 @@ def test_an_import_loads_no_form():
 
 
 @pytest.mark.parametrize("form", ["auto", "hex", "base64"])
-def test_text_has_a_limit(form, monkeypatch):
+def test_text_has_a_limit(form, monkeypatch, tmp_path):
     assert TEXT_LIMIT == 256 << 20
     monkeypatch.setattr(reading, "TEXT_LIMIT", len(HEX))
-    text = io.BytesIO(HEX.encode() * 3000)
-    assert read_content(io.BytesIO(HEX.encode()), form, file="x.txt") == HEX.encode()
-    with pytest.raises(InputError, match="this text is larger than 0 MiB: give a part"):
-        read_content(text, form, file="x.txt")
-    assert text.tell() <= 1 << 16  # the rest is not read
-    with pytest.raises(InputError, match="larger than"):
-        read_input(HEX.encode() + b"\n", form)
+    (tmp_path / "x.txt").write_text(HEX * 3000)
+    for given in (tmp_path / "x.txt", HEX.encode() + b"\n"):
+        with pytest.raises(InputError, match="this text is larger than 0 MiB: give a part"):
+            recognise(given, form=form)
+    if form != "base64":
+        assert recognise(HEX.encode(), form=form).text
 
 
-def test_bytes_have_no_limit(monkeypatch):
+def test_bytes_have_no_limit(monkeypatch, tmp_path):
     monkeypatch.setattr(reading, "TEXT_LIMIT", 10)
     data = bytes(1 << 17)
-    assert read_content(io.BytesIO(data), "auto", file="x") == data
-    assert read_content(io.BytesIO(HEX.encode()), "raw", file="x") == HEX.encode()
-    assert read_input(data).chunks[0].data == data
+    (tmp_path / "x").write_bytes(data)
+    for given, form in ((tmp_path / "x", "auto"), (data, "auto"), (HEX.encode(), "raw")):
+        assert recognise(given, form=form).text.form == "raw"
