@@ -432,6 +432,16 @@ def sync(second, member, generation, assignment=NOTHING, **options):
     return call("SyncGroup", second, request, response, **{"client": member, **options})
 
 
+def generation(second, number, wait=0.1, more=(), **members):
+    """A generation: who is in it, with which assignment, and more about the joins; the first member leads."""
+    leader, everybody = next(iter(members)), [*members]
+    for name in members:
+        listed = everybody if name == leader else ()
+        yield join(second, name, number, leader=leader, members=listed, **dict(more))
+    for name, assignment in members.items():
+        yield sync(second + wait, name, number, assignment)
+
+
 def beat(second, member, generation, error=0, **options):
     request = {"memberId": member, "generationId": generation}
     return call("Heartbeat", second, request, {"errorCode": error}, **{"client": member, **options})

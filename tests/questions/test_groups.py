@@ -1,7 +1,20 @@
 """Findings about groups: what is one, what is none, and that parts and hostile bodies make no difference."""
 
 import pytest
-from kit.calls import CATALOG, ORDERS_0, ORDERS_1, asked, beat, call, join, leave, logged, sample_findings, sync
+from kit.calls import (
+    CATALOG,
+    ORDERS_0,
+    ORDERS_1,
+    asked,
+    beat,
+    call,
+    generation,
+    join,
+    leave,
+    logged,
+    sample_findings,
+    sync,
+)
 
 from kwire_cli.analysis.diagnosis.diagnosis import Diagnosis
 from kwire_cli.message.redaction import Redaction
@@ -17,15 +30,6 @@ RULES = [rule for rule in rules() if rule.code in OF_GROUPS]
 def findings_of(*exchanges):
     diagnosis = asked(Diagnosis(Redaction(CATALOG), RULES), exchanges)
     return {finding.rule.code: finding for finding in diagnosis.findings()}
-
-
-def generation(second, number, **members):
-    """A generation: who is in it, with which assignment; the first member leads."""
-    leader, everybody = next(iter(members)), [*members]
-    for name in members:
-        yield join(second, name, number, leader=leader, members=everybody if name == leader else ())
-    for name, assignment in members.items():
-        yield sync(second + 0.1, name, number, assignment)
 
 
 def test_a_group_that_forms_and_ends_has_no_finding():

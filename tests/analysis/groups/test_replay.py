@@ -6,11 +6,13 @@ import pytest
 from kit.calls import (
     CATALOG,
     INCIDENTS,
+    NOTHING,
     ORDERS_0,
     ORDERS_1,
     asked,
     beat,
     call,
+    generation,
     join,
     leave,
     logged,
@@ -58,10 +60,7 @@ def kinds(timeline, *wanted):
 
 def test_a_member_that_is_silent_for_its_session_timeout_was_removed():
     timeline = timeline_of(
-        join(1, "a", 1, members=["a", "b"]),
-        join(1, "b", 1, leader="a"),
-        sync(1.1, "a", 1, ORDERS_0),
-        sync(1.1, "b", 1, ORDERS_1),
+        *generation(1, 1, a=ORDERS_0, b=ORDERS_1),
         beat(2, "a", 1),
         beat(2, "b", 1),
         beat(12.5, "a", 1, error=27),
@@ -77,13 +76,9 @@ def test_a_member_that_is_silent_for_its_session_timeout_was_removed():
 
 def test_a_member_that_heartbeats_and_does_not_rejoin_exceeds_its_poll_interval():
     timeline = timeline_of(
-        join(1, "a", 1, members=["a", "b"]),
-        join(1, "b", 1, leader="a"),
-        sync(1.1, "a", 1, ORDERS_0),
-        sync(1.1, "b", 1, ORDERS_1),
+        *generation(1, 1, a=ORDERS_0, b=ORDERS_1),
         beat(3, "a", 1, error=27),
-        join(3.1, "a", 2, members=["a"]),
-        sync(3.2, "a", 2, ORDERS_0),
+        *generation(3.1, 2, a=ORDERS_0),
         beat(3.5, "b", 1, error=27),
     )
     assert [trigger.cause for trigger in timeline.rebalances[-1].all_triggers] == ["poll"]
@@ -91,8 +86,7 @@ def test_a_member_that_heartbeats_and_does_not_rejoin_exceeds_its_poll_interval(
 
 def test_a_member_that_joins_by_itself_is_the_trigger():
     timeline = timeline_of(
-        join(1, "a", 1, members=["a"]),
-        sync(1.1, "a", 1, ORDERS_0),
+        *generation(1, 1, a=ORDERS_0),
         join(5, "a", 2, members=["a"], reason="cached metadata has changed"),
         sync(5.1, "a", 2, ORDERS_0),
     )
@@ -103,13 +97,8 @@ def test_a_member_that_joins_by_itself_is_the_trigger():
 
 
 def test_cooperative_members_keep_their_partitions():
-    def round_(second, generation):
-        return (
-            join(second, "a", generation, members=["a"], assignor="cooperative-sticky"),
-            sync(second + 3, "a", generation, ORDERS_0),
-        )
-
-    timeline = timeline_of(*round_(1, 1), *round_(10, 2))
+    more = {"assignor": "cooperative-sticky"}
+    timeline = timeline_of(*generation(1, 1, 3, more, a=ORDERS_0), *generation(10, 2, 3, more, a=ORDERS_0))
     assert timeline.rebalances[-1].away == {}
     assert timeline.members["a"].without_s == pytest.approx(3.0, abs=0.01)
 
@@ -125,11 +114,10 @@ def says(name, metadata):
 
 @pytest.mark.parametrize(("metadata", "away"), [(OWNS_0, {}), (OWNS_NOTHING, {"a": 3.0})])
 def test_a_member_that_says_what_it_owns_has_it_meanwhile_whatever_the_assignor(metadata, away):
+    more = {"assignor": "stream"}
     timeline = timeline_of(
-        join(1, "a", 1, members=["a"], assignor="stream"),
-        sync(2, "a", 1, ORDERS_0),
-        join(10, "a", 2, members=["a"], assignor="stream", **says("stream", metadata)),
-        sync(13, "a", 2, ORDERS_0),
+        *generation(1, 1, 1, more, a=ORDERS_0),
+        *generation(10, 2, 3, more | says("stream", metadata), a=ORDERS_0),
     )
     rebalance = timeline.rebalances[-1]
     assert rebalance.away == pytest.approx(away, abs=0.01)
@@ -138,15 +126,10 @@ def test_a_member_that_says_what_it_owns_has_it_meanwhile_whatever_the_assignor(
 
 
 def test_a_member_that_waits_over_two_rebalances_is_without_partitions_in_between():
+    more = {"assignor": "cooperative-sticky"}
     timeline = timeline_of(
-        join(1, "a", 1, members=["a", "b"], assignor="cooperative-sticky"),
-        join(1, "b", 1, leader="a", assignor="cooperative-sticky"),
-        sync(2, "a", 1, ORDERS_0),
-        sync(2, "b", 1),
-        join(5, "a", 2, members=["a", "b"], assignor="cooperative-sticky"),
-        join(5, "b", 2, leader="a", assignor="cooperative-sticky"),
-        sync(6, "a", 2, ORDERS_0),
-        sync(6, "b", 2, ORDERS_1),
+        *generation(1, 1, 1, more, a=ORDERS_0, b=NOTHING),
+        *generation(5, 2, 1, more, a=ORDERS_0, b=ORDERS_1),
     )
     assert timeline.members["a"].without_s == pytest.approx(1.0, abs=0.01)
     assert timeline.members["b"].without_s == pytest.approx(5.0, abs=0.01)
@@ -154,11 +137,9 @@ def test_a_member_that_waits_over_two_rebalances_is_without_partitions_in_betwee
 
 def test_a_group_that_forms_again_takes_as_long_as_its_joins_and_was_empty_in_between():
     timeline = timeline_of(
-        join(1, "a", 1, members=["a"]),
-        sync(1.5, "a", 1, ORDERS_0),
+        *generation(1, 1, 0.5, a=ORDERS_0),
         leave(5, "a"),
-        join(60, "b", 3, members=["b"]),
-        sync(60.5, "b", 3, ORDERS_0),
+        *generation(60, 3, 0.5, b=ORDERS_0),
     )
     first, second = timeline.rebalances
     assert (second.is_forming, second.generation_before, second.generation) == (True, 2, 3)
@@ -171,14 +152,10 @@ def test_a_group_that_forms_again_takes_as_long_as_its_joins_and_was_empty_in_be
 def test_a_rebalance_that_begins_again_before_it_is_over_is_one():
     refused = call("SyncGroup", 5, {"memberId": "a", "generationId": 2}, {"errorCode": 27}, client="a")
     timeline = timeline_of(
-        join(1, "a", 1, members=["a"]),
-        sync(1.5, "a", 1, ORDERS_0),
+        *generation(1, 1, 0.5, a=ORDERS_0),
         join(4, "a", 2, members=["a"]),
         refused,
-        join(7, "a", 3, members=["a", "b"]),
-        join(7, "b", 3, leader="a"),
-        sync(8, "a", 3, ORDERS_0),
-        sync(8, "b", 3, ORDERS_1),
+        *generation(7, 3, 1, a=ORDERS_0, b=ORDERS_1),
     )
     rebalance = timeline.rebalances[-1]
     assert len(timeline.rebalances) == 2
@@ -205,10 +182,7 @@ def test_nobody_has_partitions_from_the_last_join_to_the_first_assignment():
 def test_some_member_has_partitions_while_one_keeps_them_or_has_not_left():
     def second_generation(*calls, **more):
         return timeline_of(
-            join(1, "a", 1, members=["a", "b"]),
-            join(1, "b", 1, leader="a"),
-            sync(2, "a", 1, ORDERS_0),
-            sync(2, "b", 1, ORDERS_1),
+            *generation(1, 1, 1, a=ORDERS_0, b=ORDERS_1),
             join(5, "a", 2, members=["a", "b"] if more else ["a"]),
             *calls,
             sync(9, "a", 2, ORDERS_0),
@@ -301,8 +275,7 @@ def test_a_client_that_comes_back_on_another_connection_was_started_anew():
 
 def test_a_fenced_member_that_joins_again_says_why():
     timeline = timeline_of(
-        join(1, "a", 1, members=["a"]),
-        sync(1.1, "a", 1, ORDERS_0),
+        *generation(1, 1, a=ORDERS_0),
         beat(30, "a", 1, error=25),
         join(31, "b", 3, members=["b"], client="a"),
         sync(31.1, "b", 3, ORDERS_0, client="a"),
