@@ -36,7 +36,7 @@ MIGRATING = "AAAAAAAAAAAAAAAAAAAAAA"
 BEGIN = "BeginTransactionRecord"
 END = "EndTransactionRecord"
 ABORT = "AbortTransactionRecord"
-NOTHING = "NoOpRecord"
+NOTHING = frozenset({"NoOpRecord", "ZkMigrationStateRecord"})
 _LISTS = (
     "replicas",
     "isr",
@@ -132,7 +132,7 @@ class Image(State):
             configs[data["name"]] = payload if data["value"] is not None else None
         elif change := CHANGES.get(name):
             is_applied = change(self, data) is not False
-        elif name != NOTHING:
+        elif name not in NOTHING:
             self.unknown[type_name(name)] += 1
         self.unapplied.update([type_name(name)] * (not is_applied))
 
@@ -285,13 +285,6 @@ def _producer_ids(image: Image, data: Row) -> None:
     image.cluster["nextProducerId"] = data["nextProducerId"]
 
 
-def _zk_migration(image: Image, data: Row) -> None:
-    state = data["zkMigrationState"]
-    image.cluster["zkMigration"] = (
-        image.catalog.named_value("ZkMigrationStateRecord", "zkMigrationState", state) or state
-    )
-
-
 PUT = {
     "DelegationTokenRecord": ("delegationTokens", "tokenId"),
     "UserScramCredentialRecord": ("scramUsers", "mechanism", "name"),
@@ -319,7 +312,6 @@ CHANGES: dict[str, Callable[[Image, Row], bool | None]] = {
     "ClientQuotaRecord": _quota,
     "ProducerIdsRecord": _producer_ids,
     "BrokerRegistrationChangeRecord": _change_broker,
-    "ZkMigrationStateRecord": _zk_migration,
     "ClearElrRecord": _clear_elr,
 }
 """Functions of other records."""

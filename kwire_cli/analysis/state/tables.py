@@ -140,7 +140,7 @@ LISTINGS: dict[str, tuple[Listing, ...]] = {
         listing("transactions", "transactionalId", "state", *_PRODUCER, "lastUpdate", Column("partitions", "list")),
     ),
     CLUSTER_METADATA: (
-        listing("cluster", "kraftVersion", *_LEADER, "nextProducerId", "zkMigration", "openTransactionRecords", keys=0),
+        listing("cluster", "kraftVersion", *_LEADER, "nextProducerId", "openTransactionRecords", keys=0),
         listing("voters", "voterId", "voterDirectoryId"),
         listing("features", "name", "level"),
         listing("brokers", "brokerId", "rack", "fenced", "inControlledShutdown"),

@@ -251,6 +251,20 @@ def test_a_member_whose_calls_are_not_in_the_input_is_not_said_to_have_vanished(
     assert removed.seconds is None
 
 
+def test_what_the_client_says_comes_before_what_is_inferred():
+    timeline = timeline_of(*generation(1, 1, a=ORDERS_0), leave(2, "a", "consumer poll timeout has expired."))
+    reason = "max.poll.interval.ms exceeded (the client says: consumer poll timeout has expired.)"
+    assert [event.reason for event in timeline.events if event.kind == "leave"] == [reason]
+
+
+def test_a_static_member_replaces_the_one_with_its_instance():
+    static = {"groupInstanceId": "i"}
+    joined = [*generation(1, 1, 0.1, static, a=ORDERS_0), join(9, "b", 1, members=["b"], **static)]
+    timeline = timeline_of(*joined, sync(9.1, "b", 1, ORDERS_0))
+    assert timeline.members["a"].ending == "replaced by b"
+    assert [event.detail for event in timeline.events if event.kind == "join"] == ["", "replaces a as i"]
+
+
 def test_a_client_that_comes_back_on_its_connection_soon_has_subscribed_anew():
     timeline = timeline_of(
         join(1, "a", 1, members=["a"], client="x"),

@@ -106,6 +106,10 @@ def test_the_end_of_a_transaction_that_began_before():
     assert (row["begin"], row["result"], row["durationSeconds"]) == (None, "committed", None)
 
 
+def test_an_end_that_is_sent_again_is_no_transaction():
+    assert len(rows(timeline(INIT, end(), ADD, end(), end(), ADD, end()))) == 2
+
+
 def test_without_the_coordinator_the_result_is_unknown():
     assert results(timeline(PRODUCE)) == [("t", None, "unknown", None)]
 
