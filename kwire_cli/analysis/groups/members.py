@@ -52,7 +52,6 @@ class Member(OfGroup):
     session_timeout_s: Annotated[float | None, SECONDS, "session timeout"] = None
     first_time: Annotated[float | None, TIME, "its first call"] = None
     last_time: Annotated[float | None, TIME, "its last call"] = None
-    is_accepted: Annotated[bool, FLAG, "whether the coordinator took it for a member at any time"] = True
     empty_since: float | None = None
     """The time at which the member lost its partitions, or joined. None while it has partitions."""
     interval: float = 0.0

@@ -64,7 +64,7 @@ class GroupMoves:
             self.connections[move.connection] = move.member
         if not move.member:
             return move
-        member = timeline.members.setdefault(move.member, Member(move.member, is_accepted=False, is_refused=True))
+        member = timeline.members.setdefault(move.member, Member(move.member, is_refused=True))
         member.learn(move)
         silence = member.observe(move)
         number = move.reached if move.reached is not None else move.generation
@@ -74,7 +74,6 @@ class GroupMoves:
         if move.error in ("", REBALANCING):
             member.is_refused = False
         if not move.error and number is not None and move.until is not None:
-            member.is_accepted = True
             member.reached = move.connection, number
         return move._replace(silence=silence) if is_news else None
 

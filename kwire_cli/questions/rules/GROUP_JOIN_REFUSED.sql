@@ -1,11 +1,7 @@
 -- One row for each client that a coordinator does not let into a group, and each error, unless the client comes in
 -- later. It may have been in the group before.
 with let_in as (
-    select e.group_id, e.client, max(e.number) as last_number
-    from group_events e
-    join group_members m using (group_id, member)
-    where e.kind = 'join' and m.is_accepted
-    group by e.group_id, e.client
+    select group_id, client, max(number) as last_number from group_events where kind = 'join' group by group_id, client
 ),
 messages as (
     select c.group_id, c.client, e.error, min(e.message) as message
