@@ -35,7 +35,6 @@ from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.filter.rows import filter_of
 from kwire_cli.message.redaction import Redaction
-from kwire_cli.records.formats import AUTO
 from kwire_cli.records.registers import read_register
 from kwire_cli.records.selection import NO_RANGE, Selection, offset_range
 from kwire_cli.source.kinds import Kind
@@ -249,28 +248,29 @@ def _show_verification(environment: Environment, options: Options) -> int:
     from kwire_cli.analysis import verify  # most runs show batches
 
     refuse(
-        options, (*_SELECTING_OPTIONS, "topics", "as_topic"), "does not go with --verify, which checks all of a path"
+        options,
+        (*_SELECTING_OPTIONS, "topics", "as_topic", "record_format"),
+        "does not go with --verify, which checks all of a path",
     )
     paths = verifiable(options.paths)
     caller = Terminal(environment)
-    form = options.record_format or AUTO
     parts = verify.parts_of(paths)
     counts: Counter[str] = Counter()
     caller.begin(paths)
     with environment.answering():
         if options.master is None:
-            results: Iterable[Verified] = verify.verify_each(parts, deep=options.deep, form=form, caller=caller)
+            results: Iterable[Verified] = verify.verify_each(parts, deep=options.deep, caller=caller)
         else:
-            fold = partial(_verify_numbered, parts, options.deep, form)
+            fold = partial(_verify_numbered, parts, options.deep)
             results = in_tasks(environment, options, len(parts), fold)
         emit(environment, verify.verification(paths, results, counts), options)
     return Exit.FOUND if counts["faults"] else Exit.DONE
 
 
-def _verify_numbered(parts: Sequence[Part], deep: bool, form: str, numbers: Iterable[int]) -> list[Verified]:  # noqa: FBT001 - of a partial
+def _verify_numbered(parts: Sequence[Part], deep: bool, numbers: Iterable[int]) -> list[Verified]:  # noqa: FBT001 - of a partial
     from kwire_cli.analysis import verify  # as above
 
-    results = verify.verify_each((parts[number] for number in numbers), deep=deep, form=form)
+    results = verify.verify_each((parts[number] for number in numbers), deep=deep)
     return [result._replace(rows=[*result.rows]) for result in results]
 
 

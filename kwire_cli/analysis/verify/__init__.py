@@ -14,7 +14,6 @@ from kwire_cli.analysis.verify.checks import Checked, Fault, StoppedError
 from kwire_cli.analysis.verify.partition import is_text, verify_part
 from kwire_cli.answer import Answer, Column, Fact, Facts, Table
 from kwire_cli.errors import InputError, counted
-from kwire_cli.records.formats import AUTO
 from kwire_cli.source.logs.files import nothing_in, walk
 from kwire_cli.source.reading import Caller
 from kwire_cli.stores.paths import absolute, location, path_of
@@ -71,23 +70,21 @@ class Verified(NamedTuple):
     checked: Checked
 
 
-def verify_each(
-    parts: Iterable[Part], *, deep: bool = False, form: str = AUTO, caller: Caller | None = None
-) -> Iterator[Verified]:
+def verify_each(parts: Iterable[Part], *, deep: bool = False, caller: Caller | None = None) -> Iterator[Verified]:
     """Yield the results of parts, whose rows must be read in order.
 
-    With `deep` the records are read too. `form` is the record format. `caller` receives the progress, and may stop the
-    verification. The rows raise InputError if a file cannot be read.
+    With `deep` the records are read too. `caller` receives the progress, and may stop the verification. The rows raise
+    InputError if a file cannot be read.
     """
     for part in parts:
         checked = Checked(caller=caller or Caller())
-        yield Verified(part.path, _rows_of(part, checked, deep=deep, form=form), checked)
+        yield Verified(part.path, _rows_of(part, checked, deep=deep), checked)
 
 
-def _rows_of(part: Part, checked: Checked, *, deep: bool, form: str) -> Iterator[Row]:
+def _rows_of(part: Part, checked: Checked, *, deep: bool) -> Iterator[Row]:
     long = absolute(part.path)
     short = str(path_of(part.path))
-    for fault in verify_part(part.place, deep=deep, form=form, checked=checked):
+    for fault in verify_part(part.place, deep=deep, checked=checked):
         checked.counts["faults"] += 1
         inside = fault.file.startswith(long)
         file = short + fault.file.removeprefix(long) if inside else fault.file
@@ -129,16 +126,14 @@ def _facts(counts: Counter[str]) -> Iterator[Fact]:
         yield Fact("notInUse", counts["notInUse"], "count")
 
 
-def verify(*paths: str | os.PathLike[str], deep: bool = False, form: str = AUTO) -> Answer:
+def verify(*paths: str | os.PathLike[str], deep: bool = False) -> Answer:
     """Return the faults of log directories, like `kwire dump --verify`. With `deep` the records are read too.
-
-    `form` is the record format, by default the format of each magic byte.
 
     Raises:
         InputError: A path cannot be read, or contains no files of a log directory.
 
     """
     counts: Counter[str] = Counter()
-    results = verify_each(parts_of(paths), deep=deep, form=form)
+    results = verify_each(parts_of(paths), deep=deep)
     answer = verification([*map(str, paths)], results, counts).read()
     return replace(answer, found=counts["faults"] > 0)

@@ -14,7 +14,6 @@ from kwire_cli.analysis.verify.checks import Checked, Fault, from_anomalies, sna
 from kwire_cli.analysis.verify.indexes import INDEXES, Segment
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.batch import PADDING, Batch, deep_faults
-from kwire_cli.records.formats import AUTO
 from kwire_cli.records.kafka_topics import OWN_TOPICS
 from kwire_cli.records.producers import RESTARTED, ProducerState
 from kwire_cli.records.reading import source_of
@@ -35,14 +34,11 @@ if TYPE_CHECKING:
     from kwire_cli.stores.paths import Place
 
 
-def verify_part(
-    path: str | os.PathLike[str], *, deep: bool = False, form: str = AUTO, checked: Checked | None = None
-) -> Iterator[Fault]:
+def verify_part(path: str | os.PathLike[str], *, deep: bool = False, checked: Checked | None = None) -> Iterator[Fault]:
     """Yield the faults of a partition's folder or of one file, in the order of the log.
 
     A `.log` is read with the indexes and the snapshot of its segment. Any other file is read separately. `deep` reads
-    all records, with all anomalies of batches. `form` is the record format, by default the format of each magic byte.
-    `checked` counts the files and batches.
+    all records, with all anomalies of batches. `checked` counts the files and batches.
 
     Raises:
         InputError: A file or folder cannot be read, or a file does not belong to a log directory.
@@ -53,7 +49,7 @@ def verify_part(
     name = file_name(place.name)
     if place.is_dir() or name.kind in BATCH_KINDS:
         part = partition(place) if place.is_dir() else _segment_alone(place, name)
-        yield from _Verification(part, deep=deep, form=form, checked=checked).faults()
+        yield from _Verification(part, deep=deep, checked=checked).faults()
     else:
         yield from checked.read(place)
 
@@ -78,10 +74,9 @@ def _numbered(part: Partition, kind: Kind) -> list[tuple[File, int]]:
 
 
 class _Verification:
-    def __init__(self, part: Partition, *, deep: bool, form: str, checked: Checked) -> None:
+    def __init__(self, part: Partition, *, deep: bool, checked: Checked) -> None:
         self.part = part
         self.deep = deep
-        self.form = form
         self.checked = checked
         self.logs = _numbered(part, Kind.LOG)
         self.snapshots = _numbered(part, Kind.PRODUCER_SNAPSHOT)
@@ -148,7 +143,7 @@ class _Verification:
         if segment.base > self.next_offset:
             self.producers.missing(segment.base)
             segment.aborted.missing(self.next_offset, segment.base)
-        source = source_of(segment.log, form=self.form, topic=self.topic)
+        source = source_of(segment.log, topic=self.topic)
         for item in self.checked.items(segment.log, source):
             yield from self._batch(segment, item) if isinstance(item, Batch) else self._gap(segment, item)
         if self.lost:
@@ -219,7 +214,7 @@ class _Verification:
     def _verify_snapshot(self, file: File) -> Iterator[Fault]:
         """Yield the faults of a KRaft snapshot, whose offsets count from 0."""
         next_offset = 0
-        source = source_of(file.path, form=self.form, topic=self.topic)
+        source = source_of(file.path, topic=self.topic)
         for item in self.checked.items(file.path, source):
             if not isinstance(item, Batch):
                 yield Fault(item.code, str(file.path), item.position, next_offset, f"{item.size} bytes are no batch")

@@ -210,14 +210,6 @@ def test_the_page_has_each_code():
     assert codes - {"UNREADABLE"} == named - {"CRC_MISMATCH", "TRUNCATED", "CORRUPT", "PADDING"}
 
 
-@pytest.mark.parametrize("form", ["kip98-draft", "kip82-draft", "v1"])
-def test_a_named_format_is_verified(folder, form):
-    data = kwire.write_records([{"baseOffset": 0, "records": [{"offset": 0, "value": "eA=="}]}], form)
-    folder.put(0, "log", data)
-    assert codes_of(folder.path, deep=True, form=form) == []
-    assert codes_of(folder.path, form="v2" if form == "v1" else "auto") != []
-
-
 @pytest.mark.parametrize("deep", [False, True])
 def test_a_payload_that_no_layout_reads_is_a_fault(tmp_path, deep):
     folder = tmp_path / "__consumer_offsets-0"
