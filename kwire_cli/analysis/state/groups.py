@@ -28,13 +28,6 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-_FURTHER_PARTS = {
-    "Topology": "topology",
-    "StatePartitionMetadata": "statePartitions",
-    "PartitionMetadata": "partitionMetadata",
-}
-"""Parts of a group that are a column of the group's row."""
-
 
 @dataclass
 class Group:
@@ -61,12 +54,13 @@ class Group:
 
     def rows(self) -> Iterator[Named]:
         """Yield the rows of the group and its members, with the fields of Kafka's records."""
-        metadata = {**self.parts.get("Metadata", {})}
+        further = {**self.parts}
+        metadata = {**further.pop("Metadata", {})}
         classic_members: list[Row] = metadata.pop("members", [])
         members = classic_members if self.type == "classic" else [*self._members()]
         row: Row = {"group": self.name, "type": self.type, "state": self._state(members)}
-        row |= metadata | self.parts.get("TargetAssignmentMetadata", {})
-        row |= {name: self.parts[part] for part, name in _FURTHER_PARTS.items() if part in self.parts}
+        row |= metadata | further.pop("TargetAssignmentMetadata", {})
+        row |= {part[:1].lower() + part[1:]: value for part, value in further.items()}
         if self.expressions:
             row["regularExpressions"] = sorted(self.expressions, key=lambda each: str(each["regularExpression"]))
         row |= {"members": len(members), "offsets": self.offsets, "pendingOffsets": self.pending or None}

@@ -107,7 +107,11 @@ class Log:
         if at is not None and 0 <= at < self.reachable:
             kind = "snapshot" if self.snapshots else "segment"
             text = f"offset {at} is before the first {kind} in use"
-            raise self.unreadable(f"{text}; the first offset that can be answered is {self.reachable}")
+            label = self.files[0].label
+            raise InputError(
+                f"{text}; the first offset that can be answered is {self.reachable}",
+                file=label.rpartition("/")[0] or label,
+            )
         out = self.empty()
         passed = out.passed
         first = 0
@@ -146,11 +150,6 @@ class Log:
         if self.topic == CLUSTER_METADATA and ends:
             starts = [base for base in starts if not base]
         return min((*starts, *ends), default=0)
-
-    def unreadable(self, text: str) -> InputError:
-        """Return an error about the log."""
-        label = self.files[0].label
-        return InputError(text, file=label.rpartition("/")[0] or label)
 
 
 def _name(file: LogFile) -> str:

@@ -119,7 +119,7 @@ def test_a_share_group():
     parts = {"initializingTopics": [], "initializedTopics": [], "deletingTopics": []}
     state = log().add(keyed(11, "ShareGroupMetadata", KEY, {"epoch": 1, "metadataHash": 0}))
     [group] = state.add(keyed(15, "ShareGroupStatePartitionMetadata", KEY, parts)).rows("groups")
-    assert (group["type"], group["state"], group["statePartitions"]) == ("share", "Empty", parts)
+    assert (group["type"], group["state"], group["statePartitionMetadata"]) == ("share", "Empty", parts)
 
 
 def test_what_is_not_known_is_counted():
