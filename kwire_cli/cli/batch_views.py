@@ -235,7 +235,7 @@ class TableView(View):
         if not self.deep:
             rows.append(self._rows.batch_row(item))
         elif isinstance(item, Gap):
-            rows.append(self._rows.gap_row(item, deep=True))
+            rows.append(self._rows.gap_row(item))
         if self.deep and batch:
             note_payloads(batch, shown.records or (), shown.notes, self.hide)
             rows += self._rows.record_rows(batch, shown.records or (), shown.notes, self.hide)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import click
@@ -17,13 +16,11 @@ from kwire_cli.answer import Answer, Block, Row, Table
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.options import Tables, refuse_terminal
 from kwire_cli.cli.sorting import MEASURES, Order, Ordering, unknown_column
-from kwire_cli.errors import without_credentials
-from kwire_cli.stores.paths import exists, location
 from kwire_cli.view.answers import answer_csv, answer_json, answer_jsonl, chosen_table
 from kwire_cli.view.arrow import FORMATS, write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from kwire_cli.cli.environment import Environment
     from kwire_cli.cli.options import Report
@@ -157,26 +154,12 @@ def _write_csv(environment: Environment, answer: Answer, options: Report) -> Non
 def _write_html(environment: Environment, answer: Answer, options: Report) -> None:
     from kwire_cli.cli.questions import typed
     from kwire_cli.view.page.answers import answer_page  # only pages need it
+    from kwire_cli.view.page.shell import input_names
 
     sources = getattr(options, "source", ()) or ()
     names = [sources] if isinstance(sources, str) else list(sources)
-    for text in answer_page(answer, _page_title(names), typed(names) if names else ""):
+    for text in answer_page(answer, input_names(names), typed(names) if names else ""):
         environment.write_bytes(text.encode("utf-8", "backslashreplace"))
-
-
-_MAX_NAME = 60
-"""Characters of a file name in a title. Longer names lose their beginning."""
-
-
-def _page_title(sources: Sequence[str]) -> str:
-    """Return the names of the input files, without folders. Typed bytes are omitted, since they may be secret."""
-    files = [
-        location(source) for source in sources if source == "-" or exists(source) or exists(source.rpartition("@")[0])
-    ]
-    names = [PurePath(without_credentials(file)).name for file in files]
-    labels = [name if len(name) <= _MAX_NAME else f"…{name[-_MAX_NAME:]}" for name in names[:3]]
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(labels) + more
 
 
 def _write_markdown(environment: Environment, answer: Answer, _: Report) -> None:

@@ -24,7 +24,7 @@ import click
 from kwire_cli.cli.outputs import ResultFile, Screen
 from kwire_cli.cli.progress import Progress
 from kwire_cli.errors import KwireError, without_credentials
-from kwire_cli.view.lines import STYLES, escaped, escaped_lines, json_escaped, without_control
+from kwire_cli.view.lines import STYLES, escaped, escaped_lines, json_escaped, plain, without_control
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -278,14 +278,14 @@ class Environment:
                 self.write_bytes(painted.encode("utf-8", "backslashreplace") + b"\n")
             return
         for batch in _split_into_batches(lines, 256):
-            self.write("\n".join([escaped(_plain_text(line).rstrip(" ")) for line in batch]))
+            self.write("\n".join([escaped(plain(line).rstrip(" ")) for line in batch]))
 
     def note(self, text: str) -> None:
         """Write a remark on standard error, folded on a terminal. While a pager has the terminal, the remark waits."""
         text = escaped_lines(without_credentials(text))
         if self.stderr.isatty():
             lines = _fold(([(line, "")] for line in text.split("\n")), self._columns(sys.__stderr__))
-            text = "\n".join(map(_plain_text, lines))
+            text = "\n".join(map(plain, lines))
         remark = _encode(text) + b"\n"
         if self.screen and self.screen.has_pager and self.stderr.isatty():
             self._waiting_remarks.append(remark)
@@ -316,10 +316,6 @@ class Environment:
 
 def _encode(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
-
-
-def _plain_text(line: Line) -> str:
-    return "".join([text for text, _ in line])
 
 
 def _fold(lines: Iterable[Line], width: int) -> Iterable[Line]:

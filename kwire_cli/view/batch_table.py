@@ -94,14 +94,11 @@ def table_columns(*, deep: bool) -> tuple[Column, ...]:
 
 def batch_row(item: Batch | Gap) -> tuple[str, ...]:
     """Return a batch or gap as a row of the table."""
-    if not isinstance(item, Batch) and not (item.batch and item.batch.has_head):
-        return gap_row(item, deep=False)
-    batch = item if isinstance(item, Batch) else item.batch
-    assert batch is not None  # noqa: S101 - for the type checker
-    anomaly = ", ".join(codes_of(item)) if isinstance(item, Batch) else f"gap: {item.code}"
-    row = head_json(batch) | {"flags": flags_of(batch), "anomaly": anomaly}
-    row["maxTimestamp"] = time_text(row["maxTimestamp"])
-    return tuple(text_of(row[column.name]) for column in _BATCH_COLUMNS)
+    row: dict[str, Any] = {"position": item.position, "size": item.size}
+    if batch := _readable_batch(item):
+        row |= head_json(batch) | {"maxTimestamp": time_text(batch.head.max_timestamp), "flags": flags_of(batch)}
+    row["anomaly"] = ", ".join(codes_of(item)) if isinstance(item, Batch) else f"gap: {item.code}"
+    return tuple(text_of(row.get(column.name)) for column in _BATCH_COLUMNS)
 
 
 def codes_of(batch: Batch) -> list[str]:
@@ -109,13 +106,10 @@ def codes_of(batch: Batch) -> list[str]:
     return [*dict.fromkeys(note.code for note in batch.notes)]
 
 
-def gap_row(gap: Gap, *, deep: bool) -> tuple[str, ...]:
-    """Return a gap as a row of a table: its position and size."""
-    if deep:
-        row = {"anomaly": f"gap at {gap.position}: {gap.code}, {counted(gap.size, 'byte')}"}
-    else:
-        row = {"position": str(gap.position), "size": str(gap.size), "anomaly": f"gap: {gap.code}"}
-    return tuple(row.get(column.name, "") for column in table_columns(deep=deep))
+def gap_row(gap: Gap) -> tuple[str, ...]:
+    """Return a gap as a row of a table of records."""
+    anomaly = f"gap at {gap.position}: {gap.code}, {counted(gap.size, 'byte')}"
+    return tuple(anomaly if column.name == "anomaly" else "" for column in _RECORD_COLUMNS)
 
 
 def record_rows(

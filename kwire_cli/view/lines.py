@@ -94,7 +94,7 @@ def without_control(line: Line) -> Line:
 
 def plain(line: Line) -> str:
     """Return the text of a line without styles."""
-    return "".join(text for text, _ in line)
+    return "".join([text for text, _ in line])
 
 
 def quoted(text: str) -> str:

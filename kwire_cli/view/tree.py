@@ -20,7 +20,7 @@ from kwire_cli.structs.lengths import redacted
 from kwire_cli.view.batch_table import compact, flags_of, text_in, time_text
 from kwire_cli.view.lines import SHOWN_ELEMENTS, SHOWN_TEXT, Line, anomaly_lines, byte_segments, quoted
 from kwire_cli.view.meanings import moment
-from kwire_cli.view.outline import body_part, frame_rows, offsets
+from kwire_cli.view.outline import batch_of, body_part, frame_rows, offsets
 from kwire_cli.view.rows import MARKERS, Extent, Field, Part, Title
 
 if TYPE_CHECKING:
@@ -255,7 +255,7 @@ def _record_set(row: Field) -> Iterator[Line]:
     extent = row.part.extent
     for item in row.items(own=True):
         notes: list[Anomaly] = []
-        batch = item if isinstance(item, Batch) else item.batch
+        batch = batch_of(item)
         records = list(enumerate(batch.records(notes))) if batch else []
         if batch:
             note_payloads(batch, records, notes, extent.hide)

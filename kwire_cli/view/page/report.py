@@ -7,18 +7,16 @@ the rest.
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.ladder import answer_text, request_text
-from kwire_cli.errors import counted, without_credentials
-from kwire_cli.stores.paths import location
+from kwire_cli.errors import counted
 from kwire_cli.view.bounded_outline import of_line
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.page.answers import document_of
 from kwire_cli.view.page.details import MOST_BYTES, Details
 from kwire_cli.view.page.rows import CALLS, Rows
-from kwire_cli.view.page.shell import empty, page
+from kwire_cli.view.page.shell import empty, input_names, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -67,7 +65,7 @@ def report_page(
         left = {"text": text, "command": escaped(f"kwire dump {arguments}")}
     findings = report.findings()
     level, text = _verdict(report)
-    data = empty(name_of(sources)) | {
+    data = empty(escaped(input_names(sources)) or "standard input") | {
         "arguments": escaped(arguments),
         "tab": tab,
         "verdict": {"level": level, "text": escaped(text)},
@@ -86,13 +84,6 @@ def report_page(
     }
     title = f"{data['title']}: {text}" if findings else data["title"]
     return page(" ".join([title, *([f"({left['text']})"] if left else [])]), data, details.chunks)
-
-
-def name_of(sources: Sequence[str]) -> str:
-    """Return the names of inputs without their folders, for a title."""
-    names = [PurePath(location(without_credentials(source))).name or source for source in sources]
-    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
-    return escaped(", ".join(names[:2]) + more) or "standard input"
 
 
 def _verdict(report: Report) -> tuple[str, str]:

@@ -11,9 +11,12 @@ import base64
 import hashlib
 from functools import cache
 from importlib import resources
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.errors import without_credentials
 from kwire_cli.spec.kafka import VERSION
+from kwire_cli.stores.paths import exists, location
 from kwire_cli.view.json import dumps
 from kwire_cli.view.markup import markup_text
 
@@ -39,6 +42,8 @@ SCRIPTS = (
 )
 """The scripts of a page, in order."""
 BY = f"kwire {VERSION}"
+MAX_NAME = 60
+"""Characters of a file name in a title. Longer names lose their beginning."""
 LIBRARY = "uPlot.iife.min.js"
 """The chart library."""
 
@@ -47,6 +52,15 @@ def empty(title: str) -> dict[str, Any]:
     """Return the data of an empty page."""
     nothing = dict.fromkeys(("verdict", "start", "length", "left", "axis", "rows"))
     return {"title": title, "by": BY, "arguments": "", "isLocal": False, "spans": [], "answers": {}, **nothing}
+
+
+def input_names(inputs: Sequence[str]) -> str:
+    """Return the names of input files, without folders. Typed bytes are omitted, since they may be secret."""
+    files = [location(name) for name in inputs if name == "-" or exists(name) or exists(name.rpartition("@")[0])]
+    names = [PurePath(without_credentials(file)).name or file for file in files]
+    labels = [name if len(name) <= MAX_NAME else f"…{name[-MAX_NAME:]}" for name in names[:3]]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(labels) + more
 
 
 def page(title: str, data: dict[str, Any], chunks: Sequence[str]) -> Iterator[str]:
