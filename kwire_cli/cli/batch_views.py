@@ -151,17 +151,19 @@ class View:
         except OSError as error:
             raise InputError(f"cannot be read: {error.strerror}", file=file.label) from None
         contents = read_contents(data, file.name)
-        return self.show_contents(contents, data, left), bool(contents.anomalies)
+        return self.show_contents(contents, left), bool(contents.anomalies)
 
-    def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
+    def show_contents(self, contents: Contents[Any], left: int | None) -> int:
         """Show at most `left` entries. Return the number of entries shown if there is a limit, otherwise 0."""
         entries = contents.lines() if left is None else list(islice(contents.lines(), left))
         self.show_entries(contents, entries)
         return len(entries) if isinstance(entries, list) else 0
 
     def show_entries(self, contents: Contents[Any], entries: Entries) -> None:
-        """Show these entries of a file, by default as a tree."""
-        self.environment.write_lines(_import_logs().file_tree_lines(contents, entries))
+        """Show these entries of a file, by default as a table."""
+        room = None if self.settings.options.wide else self.environment.width
+        self.environment.write_lines(_import_logs().table_lines(contents, entries, room), folded=False)
+        self.environment.write_lines(anomaly_lines(contents.anomalies))
 
     def end(self) -> None:
         """Write the rows and notes that follow the last file."""
@@ -199,11 +201,6 @@ class Hex(View):
         """Show a batch or a gap."""
         catalog = self.settings.redaction.catalog
         self.environment.write_lines(self._lines(catalog, shown.item, self.hide, deep=self.deep, form=self._form))
-
-    def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
-        """Show the whole file."""
-        self.environment.write_lines(_import_logs().hex_lines(contents, data, form=self._form))
-        return 0
 
 
 class TableView(View):
@@ -246,8 +243,7 @@ class TableView(View):
     def show_entries(self, contents: Contents[Any], entries: Entries) -> None:
         """Show entries of a file as a separate table."""
         self._table.end()
-        self.environment.write_lines(_import_logs().table_lines(contents, entries, self._table.room), folded=False)
-        self.environment.write_lines(anomaly_lines(contents.anomalies))
+        super().show_entries(contents, entries)
 
     def end(self) -> None:
         """Write the buffered rows, and note the number of batches with anomalies."""
@@ -365,7 +361,7 @@ class Json(JsonLines):
         """Show a batch or a gap."""
         self.environment.write(dumps(loads(b"".join(self._pieces(shown))), indent=True))
 
-    def show_contents(self, contents: Contents[Any], data: bytes, left: int | None) -> int:
+    def show_contents(self, contents: Contents[Any], left: int | None) -> int:
         """Show at most `left` entries. Return the number of entries shown."""
         document = contents.to_json()
         document["entries"] = document["entries"][:left]

@@ -1,4 +1,4 @@
-"""Files of a log directory without batches: as a tree, a table, csv, and byte by byte.
+"""Files of a log directory without batches: as a table, and as csv.
 
 These are indexes, producer snapshots, checkpoints and small text files. All of them are decoded to entries with named
 values, so one function per format is enough; only the columns depend on the kind of the file. An index is preallocated
@@ -8,15 +8,11 @@ and can contain gaps and padding, which have separate rows.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.values import instant
 from kwire_cli.errors import counted
-from kwire_cli.source.logs.model import ENTRIES, OFFSET_CHECKPOINTS, Kind, entry_json
-from kwire_cli.view.hex import COLOURS, byte_rows
-from kwire_cli.view.lines import Line, anomaly_lines
+from kwire_cli.source.logs.model import OFFSET_CHECKPOINTS, Kind
 from kwire_cli.view.meanings import moment
 from kwire_cli.view.tables import text_of
 from kwire_cli.view.widths import Column, layout
@@ -25,17 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.source.logs.model import Contents
-    from kwire_cli.view.hex import HexForm
+    from kwire_cli.view.lines import Line
 
     FileRow = dict[str, Any]
-
-
-TITLES = {
-    Kind.INDEX: "offset index",
-    Kind.TIME_INDEX: "time index",
-    Kind.TRANSACTION_INDEX: "index of aborted transactions",
-    Kind.PRODUCER_SNAPSHOT: "producer snapshot",
-}
 
 
 COLUMNS = {
@@ -63,9 +51,9 @@ _LAYOUT = {
     "at": Column("at", width=8, right=True),
     "topic": Column("topic", width=40, least=12),
     "timestamp": Column("timestamp", width=24, least=19, cut="short"),
-    "offsetDelta": Column("offsetDelta", keep=3, width=10, right=True),
+    "offsetDelta": Column("offsetDelta", keep=1, width=10, right=True),
     "coordinatorEpoch": Column("coordinatorEpoch", keep=2, width=10, right=True),
-    "currentTxnFirstOffset": Column("currentTxnFirstOffset", keep=1, width=10, right=True),
+    "currentTxnFirstOffset": Column("currentTxnFirstOffset", keep=3, width=10, right=True),
     "version": Column("version", keep=1, width=10, right=True),
 }
 """The layout of columns of entries. Other columns are numbers that are never dropped."""
@@ -75,27 +63,6 @@ _GAP = Column("gap", width=3, style="warning", least=12)
 def columns(contents: Contents[Any]) -> tuple[str, ...]:
     """Return the names of the values of an entry."""
     return COLUMNS[contents.kind]
-
-
-def file_tree_lines(contents: Contents[Any], rows: Iterable[FileRow]) -> Iterator[Line]:
-    """Yield the file as a tree. `rows` contains the selected rows of `Contents.lines`."""
-    yield [
-        (TITLES.get(contents.kind, contents.kind.value), "title"),
-        (f", {counted(len(contents.entries), 'entry', 'entries')}, {counted(contents.size, 'byte')}", "dim"),
-    ]
-    heads: list[Line] = [
-        [(name, "name"), (": ", "dim"), (_text(value), "number")]
-        for name, value in contents.head.items()
-        if value is not None
-    ]
-    before: Line | None = None
-    for line in chain(heads, map(_entry_line, rows)):
-        if before is not None:
-            yield [("├─ ", "dim"), *before]
-        before = line
-    if before is not None:
-        yield [("└─ ", "dim"), *before]
-    yield from anomaly_lines(contents.anomalies)
 
 
 def table_lines(contents: Contents[Any], rows: Iterable[FileRow], room: int | None) -> Iterator[Line]:
@@ -130,59 +97,6 @@ def csv_cells(contents: Contents[Any], row: FileRow) -> list[Any]:
 
 def _csv_cell(name: str, value: Any) -> Any:
     return instant(value) if name == "timestamp" else value
-
-
-def hex_lines(contents: Contents[Any], data: bytes, *, form: HexForm) -> Iterator[Line]:
-    """Yield the file byte by byte, with the values of each entry to the right of its bytes.
-
-    Entries are shown completely. Padding and gaps have at most `form.rows` rows.
-    """
-    all_rows = replace(form, rows=None)
-    yield [(TITLES.get(contents.kind, contents.kind.value), "title"), (f", {counted(contents.size, 'byte')}", "dim")]
-    entries = contents.entries
-    number = 0
-    for piece in contents.pieces:
-        end = piece.position + piece.size
-        inside = []
-        while piece.kind == ENTRIES and number < len(entries) and entries[number].at < end:
-            inside.append(entries[number])
-            number += 1
-        starts = sorted({entry.at for entry in inside} | {piece.position})
-        notes: dict[int, list[Line]] = {}
-        for entry in inside:
-            notes.setdefault(entry.at, []).append(_entry_line(entry_json(entry), place=False))
-        for i, (start, stop) in enumerate(pairwise([*starts, end])):
-            rows = form
-            style = "warning" if piece.code else "dim"
-            if piece.kind == ENTRIES:
-                rows = all_rows
-                style = f"leaf{(number + i) % COLOURS}"
-            note = _join_lines(notes.get(start) or [[(piece.code or piece.kind, style)]])
-            yield from byte_rows(data, start, stop, note, style, rows, masked_from=None)
-    yield from anomaly_lines(contents.anomalies)
-
-
-def _join_lines(lines: list[Line]) -> Line:
-    out = lines[0]
-    for line in lines[1:]:
-        out = [*out, ("; ", "dim"), *line]
-    return out
-
-
-def _entry_line(row: FileRow, *, place: bool = True) -> Line:
-    """Return an entry, padding or gap as names and values."""
-    if "gap" in row:
-        return [
-            (f"at {row['position']}: ", "dim"),
-            (f"gap: {row['gap']}", "warning"),
-            (f", {counted(row['size'], 'byte')}", "dim"),
-        ]
-    line: Line = [(f"at {row['at']}: ", "dim")] if place else []
-    for number, name in enumerate(list(row)[1:]):
-        line += [(", " if number else "", "dim"), (name, "name"), (f" {_text(row[name])}", "number")]
-        if name == "timestamp" and (date := moment(row[name])):
-            line.append((f" {date}", "meaning"))
-    return line
 
 
 def _text(value: Any) -> str:
