@@ -12,7 +12,6 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from kwire_cli.answer import MOST_ROWS, Chart, Facts, Note, Outline, Table
-from kwire_cli.facts.costs.ledger import ledger, rows_of
 from kwire_cli.records.batch import deep_anomalies
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.view import hex as hex_view, tree
@@ -23,10 +22,9 @@ from kwire_cli.view.tables import text_of
 from kwire_cli.view.terminal import fact_text, shown_facts, shown_table, text_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from kwire_cli.answer import Answer, Block, Item
-    from kwire_cli.facts.costs.ledger import Row as Cost
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
     from kwire_cli.records.batch import Batch
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 _RAW_RECORDS = False
 """Whether to show records only as bytes."""
 MOST_LINES = 400
-"""Maximum number of lines of a pane, and of rows of costs."""
+"""Maximum number of lines of a pane."""
 _STYLES = {
     "name": "font-weight:bold",
     "title": "font-weight:bold",
@@ -67,34 +65,27 @@ def table_html(table: Table) -> str:
 
 
 def frame_html(frame: Frame) -> str:
-    """Return a frame in three panes: fields, bytes and costs. The secrets of `to_json` are redacted."""
+    """Return a frame in two panes: fields and bytes. The secrets of `to_json` are redacted."""
     hidden = frame.hides(_RAW_RECORDS) if frame.hides else {}
     reading = frame.body.reading if frame.body else None
-    costs = []
-    for name, part in frame.parts:
-        for row in ledger(part):
-            path = row.path if name == "body" else f"{name}.{row.path}".rstrip(".")
-            costs.append((path, row))
     return _panes(
         tree.frame_lines(frame.catalog, frame, hidden, reading=reading),
         hex_view.frame_lines(frame.catalog, frame, hidden, form=hex_view.HexForm(4), reading=reading),
-        costs,
     )
 
 
 def message_html(body: Decoded) -> str:
-    """Return a message in three panes: fields, bytes and costs. The secrets of `to_json` are redacted."""
+    """Return a message in two panes: fields and bytes. The secrets of `to_json` are redacted."""
     hidden = body.hides(_RAW_RECORDS) if body.hides else frozenset()
     names = (body.reading and body.reading.catalog) or catalog()
     return _panes(
         tree.message_lines(names, body, hidden, reading=body.reading),
         hex_view.message_lines(names, body, hidden, form=hex_view.HexForm(4), reading=body.reading),
-        [(row.path, row) for row in ledger(body)],
     )
 
 
 def batch_html(batch: Batch) -> str:
-    """Return a batch in three panes: records, bytes and costs. The secrets of `to_json` are redacted."""
+    """Return a batch in two panes: records and bytes. The secrets of `to_json` are redacted."""
     names = batch.source.catalog or catalog()
     hide = batch.source.hide
     records = list(enumerate(islice(batch.records(), MOST_LINES)))
@@ -102,7 +93,6 @@ def batch_html(batch: Batch) -> str:
     return _panes(
         tree.tree_lines(batch, records, notes, tree.RecordLook(hide)),
         hex_view.batch_hex_lines(names, batch, hide, deep=True, form=hex_view.HexForm(4)),
-        [(row.path, row) for row in rows_of(batch.spans())],
     )
 
 
@@ -111,17 +101,8 @@ def picture_html(svg: str) -> str:
     return f'<p><img alt="" src="data:image/svg+xml;base64,{b64encode(svg.encode()).decode()}"></p>'
 
 
-def _panes(fields: Iterable[Line], octets: Iterable[Line], costs: Sequence[tuple[str, Cost]]) -> str:
-    rows = [_cost_row(path, cost) for path, cost in costs[:MOST_LINES]]
-    more = f"<p>… and {len(costs) - len(rows)} more</p>" if len(costs) > len(rows) else ""
-    head = "<tr><th>field</th><th>prefix B</th><th>value B</th><th>count</th></tr>"
-    table = f'<div style="{_PANE}"><table>{head}{"".join(rows)}</table>{more}</div>'
-    return f'<div style="{_ROW}">{_lines(fields)}{_lines(octets)}{table}</div>'
-
-
-def _cost_row(path: str, cost: Cost) -> str:
-    cells = (path, str(cost.prefix_bytes), str(cost.value_bytes), str(cost.count))
-    return _row("td", cells, ("left", "right", "right", "right"))
+def _panes(fields: Iterable[Line], octets: Iterable[Line]) -> str:
+    return f'<div style="{_ROW}">{_lines(fields)}{_lines(octets)}</div>'
 
 
 def _lines(lines: Iterable[Line]) -> str:
