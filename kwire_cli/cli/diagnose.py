@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -20,7 +20,7 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.inputs import reading_of
 from kwire_cli.cli.on_spark import OnSpark
 from kwire_cli.cli.questions import WITH_LAKES, Asking, ask, ask_with_spark, typed_inputs
-from kwire_cli.cli.typed_options import Printing, flag, option, takes
+from kwire_cli.cli.typed_options import flag, option, takes
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.rule_files import SEVERITIES, Severity, read_rules, rules
 
@@ -35,21 +35,7 @@ EXAMPLES = (
 )
 
 
-class Severe(Printing):
-    """Options for selecting findings by severity: --severity."""
-
-    SECTION: ClassVar[str] = "Choose"
-
-    severity: str = option(
-        "--severity",
-        type=click.Choice(SEVERITIES),
-        default="info",
-        show_default=True,
-        help="Show only findings that are at least this severe.",
-    )
-
-
-class Options(Severe, Asking, OnSpark):
+class Options(Asking, OnSpark):
     """Options of `kwire diagnose`."""
 
     rules: str | None = option(
@@ -61,6 +47,14 @@ class Options(Severe, Asking, OnSpark):
         help="Run the rules in this folder too: CODE.sql and CODE.toml each.",
     )
     exit_code: bool = flag("--exit-code", help="Exit with 1 if a finding has severity error.")
+    severity: str = option(
+        "--severity",
+        section="Choose",
+        type=click.Choice(SEVERITIES),
+        default="info",
+        show_default=True,
+        help="Show only findings that are at least this severe.",
+    )
 
 
 @click.command(name="diagnose", cls=Command, examples=EXAMPLES)

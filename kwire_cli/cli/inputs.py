@@ -18,7 +18,6 @@ from kwire_cli.cli.options import (
     Captures,
     Decompression,
     Frames,
-    Framing,
     Headers,
     Messages,
     RecordSets,
@@ -100,10 +99,8 @@ def reading_of(
     Raises UsageError for --message without --message-version, unless the message begins with its version.
     """
     how = Reading(catalog=options.catalog, input_kind=input_kind, follow=follow, every=every)
-    if isinstance(options, Framing):
-        how = replace(how, form=options.form, kind=options.kind, framed=options.framed)
     if isinstance(options, Frames):
-        how = replace(how, api=options.api)
+        how = replace(how, form=options.form, kind=options.kind, framed=options.framed, api=options.api)
     if isinstance(options, Messages):
         if options.message and options.version is None:
             _refuse_without_version(options.catalog.entry(options.message))

@@ -85,17 +85,6 @@ def kind_option(text: str, **settings: Any) -> Any:
     return option("--kind", section="Input", type=click.Choice(["request", "response"]), help=text, **settings)
 
 
-def record_format_option() -> Any:
-    """Declare --record-format."""
-    return option(
-        "--record-format",
-        rare=True,
-        fits=RECORDS,
-        type=click.Choice(CHOICES),
-        help="Read record batches of this format; auto goes by the magic byte.",
-    )
-
-
 def topic_option(text: str, **settings: Any) -> Any:
     """Declare --as-topic, the topic to which bytes belong, with the help `text`."""
     return option("--as-topic", section="Input", metavar="NAME", help=text, **settings)
@@ -122,13 +111,19 @@ class Definitions(Printing):
         return catalog_of(self.specs)
 
 
-class Framing(Printing):
-    """Options for reading bytes outside of captures: --kind, --input and --framed."""
+class Frames(Printing):
+    """Options for reading frames outside of captures: --api, --kind, --input and --framed."""
 
     SECTION: ClassVar[str] = "Input"
     SHARED: ClassVar[bool] = True
     FITS: ClassVar[Fit | None] = FRAMES
 
+    api: str | None = option(
+        "--api",
+        metavar="NAME|KEY",
+        shell_complete=complete_api,
+        help="Set the api of a response, such as Metadata or 3.",
+    )
     kind: str | None = kind_option("Read the frames as requests or as responses.", rare=True)
     form: str = option(
         "--input",
@@ -140,21 +135,6 @@ class Framing(Printing):
     )
     framed: bool | None = option(
         "--framed/--unframed", rare=True, help="Expect a size prefix before each frame, or none.  [default: recognised]"
-    )
-
-
-class Frames(Framing):
-    """Options for reading frames: --api, in addition to the options of Framing."""
-
-    SECTION: ClassVar[str] = "Input"
-    SHARED: ClassVar[bool] = True
-    FITS: ClassVar[Fit | None] = FRAMES
-
-    api: str | None = option(
-        "--api",
-        metavar="NAME|KEY",
-        shell_complete=complete_api,
-        help="Set the api of a response, such as Metadata or 3.",
     )
 
 
@@ -192,7 +172,13 @@ class RecordSets(Printing):
     SHARED: ClassVar[bool] = True
     FITS: ClassVar[Fit | None] = BATCHES
 
-    record_format: str | None = record_format_option()
+    record_format: str | None = option(
+        "--record-format",
+        rare=True,
+        fits=RECORDS,
+        type=click.Choice(CHOICES),
+        help="Read record batches of this format; auto goes by the magic byte.",
+    )
     as_topic: str | None = topic_option("Name the topic of the records.  [default: taken from the folder's name]")
 
 
@@ -229,23 +215,7 @@ class Secrets(Printing):
     show_secrets: bool = flag("--show-secrets", help="Show tokens, keys, salts and sensitive configs as they are.")
 
 
-class Decryption(Printing):
-    """Options for decrypting TLS in captures: --tls-keylog."""
-
-    SECTION: ClassVar[str] = "Input"
-    SHARED: ClassVar[bool] = True
-    FITS: ClassVar[Fit | None] = CAPTURES
-
-    tls_keylog: tuple[str, ...] = option(
-        "--tls-keylog",
-        multiple=True,
-        type=click.Path(exists=True, dir_okay=False),
-        metavar="FILE",
-        help="Decrypt TLS with this key log (SSLKEYLOGFILE); repeatable.",
-    )
-
-
-class Capture(Decryption):
+class Capture(Printing):
     """Options for reading a packet capture: --port and --tls-keylog."""
 
     SECTION: ClassVar[str] = "Input"
@@ -254,6 +224,13 @@ class Capture(Decryption):
 
     port: int | None = option(
         "--port", type=PORT, metavar="N", help="Name the broker's port.  [default: recognised from the bytes]"
+    )
+    tls_keylog: tuple[str, ...] = option(
+        "--tls-keylog",
+        multiple=True,
+        type=click.Path(exists=True, dir_okay=False),
+        metavar="FILE",
+        help="Decrypt TLS with this key log (SSLKEYLOGFILE); repeatable.",
     )
 
 
@@ -465,5 +442,3 @@ class Tables(Report):
 
 class Listing(Checks, Tables):
     """Options for showing frames, batches or records one by one."""
-
-    SECTION: ClassVar[str] = "Output"

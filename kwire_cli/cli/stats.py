@@ -24,7 +24,7 @@ from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
 from kwire_cli.cli.live_stats import Reported, write_live, writes_live
 from kwire_cli.cli.on_spark import OnSpark
 from kwire_cli.cli.questions import ask_with_spark
-from kwire_cli.cli.typed_options import Printing, milliseconds_of, option, refuse, takes
+from kwire_cli.cli.typed_options import milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
@@ -43,17 +43,7 @@ EXAMPLES = (
 )
 
 
-class Intervals(Printing):
-    """Options for counting over time: --every."""
-
-    SECTION: ClassVar[str] = "Choose"
-
-    every: str | None = option(
-        "--every", metavar="DURATION", help="Count by intervals of this length, such as 500ms, 10s or 1h."
-    )
-
-
-class Options(Reported, Intervals, OnSpark):
+class Options(Reported, OnSpark):
     """Options of `kwire stats`."""
 
     SECTION: ClassVar[str] = "Choose"
@@ -69,6 +59,9 @@ class Options(Reported, Intervals, OnSpark):
         type=click.IntRange(min=1),
         metavar="N",
         help=f"With --every, count all but the N busiest as (others).  [default: {BUSIEST}]",
+    )
+    every: str | None = option(
+        "--every", metavar="DURATION", help="Count by intervals of this length, such as 500ms, 10s or 1h."
     )
 
     def check(self) -> None:

@@ -106,11 +106,6 @@ def test_a_named_pipe_is_decoded_as_frames_come(tmp_path):
     os.close(writer)
 
 
-def test_standard_input_is_decoded():
-    assert '"ApiVersions"' in kwire("-", stdin=bytes.fromhex(FRAME)).out
-    assert kwire("-", stdin=CAPTURE.read_bytes()).raw == kwire("decode", "-", stdin=CAPTURE.read_bytes()).raw
-
-
 def test_a_command_comes_before_a_file_of_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copy(CAPTURE, "stats")

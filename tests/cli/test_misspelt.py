@@ -1,6 +1,5 @@
 """What is misspelt, of the wrong kind or not there is said as such, and what is close to it."""
 
-import pytest
 from kit.commands import ROOT, kwire, refusal_of
 from kit.logs import batch, record
 
@@ -23,23 +22,6 @@ def test_a_segment_of_another_name_is_told_its_name(tmp_path):
     )
     (tmp_path / f"{0:020}.log").write_bytes(batch(0, [record()]))
     assert kwire("dump", "--verify", tmp_path / f"{0:020}.log").code == 0
-
-
-@pytest.mark.parametrize(
-    ("many", "one"),
-    [
-        ("compressed batches that are blank", "compressed batch that is blank"),
-        ("bytes in fragments", "byte in fragments"),
-    ],
-)
-def test_what_is_not_as_before_is_counted_in_grammar(many, one):
-    from kwire_cli.cli.sanitize import _tell
-
-    notes = []
-    environment = type("Told", (), {"note": staticmethod(notes.append)})
-    _tell(environment, {many: 1})
-    _tell(environment, {many: 2})
-    assert notes == [f"kwire: not as before: 1 {one}", f"kwire: not as before: 2 {many}"]
 
 
 def test_errors_are_folded_between_words_to_the_width_of_a_terminal():

@@ -40,12 +40,6 @@ def test_a_command_gets_its_options_typed_and_frozen():
         options.top = 4
 
 
-def test_defaults_of_the_class_are_those_of_the_command_line():
-    assert vars(run()) == vars(Options())
-    with pytest.raises(TypeError, match="Options has no tip"):
-        Options(tip=3)
-
-
 def test_what_was_typed_is_named_as_it_was_typed():
     options = run("--kind", "response", "--unframed", "--top", "3", "--capture-point", "x")
     assert given(options, "kind", "framed", "top", "capture_point", "deep", "port") == [
@@ -56,17 +50,6 @@ def test_what_was_typed_is_named_as_it_was_typed():
     ]
     with pytest.raises(click.UsageError, match="--kind is for frames"):
         refuse(options, ("port", "kind"), "is for frames")
-
-
-def test_own_options_come_first_in_help_and_groups_in_their_order():
-    @click.command()
-    @takes(Options)
-    def command(environment, options):
-        pass
-
-    text = CliRunner().invoke(command, ["--help"]).output
-    places = [text.index(name) for name in ("--top", "--deep", "--format", "--api", "--kind", "request", "--port")]
-    assert places == sorted(places)
 
 
 @pytest.mark.parametrize(

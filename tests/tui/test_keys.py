@@ -277,12 +277,6 @@ async def test_help_and_the_mouse(pilot):
     assert browsed.fields.row.name == "header"
 
 
-@on_screen(CAPTURE)
-async def test_quitting_ends_well(pilot):
-    await pilot.press("q")
-    assert pilot.app.return_code == 0
-
-
 def test_what_goes_wrong_in_a_thread_is_said(monkeypatch):
     from kwire_cli.errors import InputError
     from kwire_cli.tui.captures import Captures

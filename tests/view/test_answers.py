@@ -182,11 +182,6 @@ def test_empty_columns_go_and_totals_stay():
     assert text.splitlines()[-1].split() == ["total", "1"]
 
 
-def test_an_outline_without_items_is_no_line():
-    note = Note("nothing found", "good")
-    assert answer_text(Answer("t", [Facts([]), Outline("", []), note])) == "nothing found"
-
-
 def test_a_page_holds_every_block_and_no_markup_of_the_data():
     page = answer_page(answer())
     for kind in ("facts", "table", "bars", "icicle", "note", "outline"):
@@ -322,11 +317,6 @@ def test_lines_of_an_outline_that_wrap_stand_as_far_in_as_their_item(width):
     assert indents[: begins[1]].count(0) == 1  # the first line alone; what follows is further in
     assert {*indents[begins[1] + 1 :]} == {8}
     assert " ".join(" ".join(lines).split()) == " ".join(f"first {text} {text} Meaning: {text} last".split())
-
-
-def test_without_a_width_lines_of_an_outline_are_whole():
-    text = "word " * 200
-    assert answer_text(Answer("", [Outline("", [Item(2, text)])])).splitlines() == [f"    {text}".rstrip()]
 
 
 def test_spoken_facts_are_for_people_alone():

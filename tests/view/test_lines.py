@@ -23,14 +23,6 @@ def test_what_moves_a_cursor_turns_the_text_or_cannot_be_seen_is_escaped():
         assert quoted(f"a{chr(point)}b").isascii(), hex(point)
 
 
-@given(st.text())
-def test_quoted_text_has_nothing_that_moves_a_cursor(text):
-    shown = quoted(text)
-    assert shown[0] == shown[-1] == '"'
-    assert not any(unicodedata.category(character) in {"Cc", "Zl", "Zp"} for character in shown)
-    assert len(shown.splitlines()) == 1
-
-
 @given(st.text(st.characters(exclude_categories=("Cs",))))
 def test_quoted_text_can_be_read_back(text):
     inner = quoted(text)[1:-1]
