@@ -61,11 +61,10 @@ end
 -- Walk the request in a whole frame without a tree. Whether it is well-formed, and the walk over its body.
 local function read_ahead(data, at, stop)
   local message, version = K.messages[K.apis[K.signed(data, at + 4, 2)][2]], K.signed(data, at + 6, 2)
-  local trial = {room = {left = 0}, topics = {}, errors = {}, trial = true}
-  local header = K.walker(trial, nil, 0, data, at + 4, stop)
+  local bytes = {room = {left = 0}, base = 0, data = data}
+  local header = K.trial(bytes, at + 4, stop)
   local good = K.walk(header, K.layout(K.messages.RequestHeader, K.header_version(message, version)), nil, true)
-  local body = K.walker(trial, nil, 0, data, header.pos, stop)
-  body.trial = true
+  local body = K.trial(bytes, header.pos, stop)
   return K.walk(body, K.layout(message, version), nil) and good, body
 end
 

@@ -13,7 +13,7 @@ local function describe(frame)
   return name .. version .. (frame.kind == "request" and " request" or " response")
 end
 
-local function add_about(w, tree, frame)
+local function add_about(tree, frame)
   local function add(field, value)
     tree:add(field, value):set_generated(true)
   end
@@ -53,8 +53,7 @@ local function response_body(w, message, frame, made)
   if good or frame.key ~= 18 or frame.version == 0 then
     return frame.version
   end
-  local trial = setmetatable({trial = true}, {__index = w})
-  local old, fits = K.body(trial, message, 0, nil, w.pos, w.stop)
+  local old, fits = K.body(K.trial(w, w.pos, w.stop), message, 0, nil, w.pos, w.stop)
   if fits and old.kept.errorCode == 35 then
     K.note(w, made, "VERSION_FALLBACK")
     return 0
@@ -70,7 +69,7 @@ function K.frame(tvb, data, at, stop, frame, root, budget, show_secrets)
   local tree = root and root:add(K.proto, tvb(at, stop - at), "Kafka " .. title)
   if tree then
     local size = K.item(w, tree, K.f.size, at, at + 4, stop - at)
-    add_about(w, tree, frame)
+    add_about(tree, frame)
     if K.signed(data, at, 4) ~= stop - at - 4 then
       K.note(w, size, "FRAME_SIZE_MISMATCH")
     end
@@ -87,7 +86,7 @@ function K.frame(tvb, data, at, stop, frame, root, budget, show_secrets)
   w.hides_gap = not show_secrets and (not message or message.secret ~= nil)
   if not message then
     if frame.kind == "request" then
-      local ahead = K.walker({room = budget, topics = {}, errors = {}}, tvb, 0, data, w.pos, stop)
+      local ahead = K.trial(w, w.pos, stop)
       local flexible = K.walk(ahead, K.layout(K.messages.RequestHeader, 2), nil, true)
       header_of(w, tree, frame, flexible and 2 or 1)
       if tree then

@@ -4,23 +4,15 @@
 K.payloads = {}
 local payloads = K.payloads
 
--- A copy of a walk's surroundings for bytes inside it.
-local function inner(w, trial)
-  return {tvb = w.tvb, base = w.base, data = w.data, room = w.room, topics = trial and {} or w.topics,
-    errors = trial and {} or w.errors, show_secrets = w.show_secrets, frame = w.frame, trial = trial}
-end
-
--- Read a header and a body in [from, to); whether all was well-formed, and how much was redacted.
-local function whole(w, api, version, kind, tree, from, to, trial)
-  local message = K.messages[api[kind == "request" and 2 or 3]]
-  local outer = inner(w, trial)
-  local header_message = K.messages[kind == "request" and "RequestHeader" or "ResponseHeader"]
-  local header = K.walker(outer, w.tvb, w.base, w.data, from, to)
-  local good = K.walk(header, K.layout(header_message, K.header_version(message, version)), tree, true)
+-- Read the header and the body of a request in [from, to); whether all was well-formed, and how much was redacted.
+local function whole(w, api, version, tree, from, to)
+  local message = K.messages[api[2]]
+  local header = K.walker(w, w.tvb, w.base, w.data, from, to)
+  local good = K.walk(header, K.layout(K.messages.RequestHeader, K.header_version(message, version)), tree, true)
   if header.gap then
     return false, 0
   end
-  local body, fine = K.body(outer, message, version, tree, header.pos, to)
+  local body, fine = K.body(w, message, version, tree, header.pos, to)
   return good and fine, body.redactions
 end
 
@@ -37,12 +29,12 @@ function payloads.forwarded_request(w, node, tree, from, to)
   end
   local good, redactions = false, 0
   if api then
-    good, redactions = whole(w, api, version, "request", nil, from, to, true)
+    good, redactions = whole(K.trial(w, from, to), api, version, nil, from, to)
   end
   local hides = not w.show_secrets and (not good or redactions > 0)
   local made = K.guarded(w, tree, node.field.proto, node.field.name, from, to, hides)
   if made and good then
-    whole(w, api, version, "request", made, from, to, false)
+    whole(w, api, version, made, from, to)
   end
 end
 
@@ -57,8 +49,8 @@ function payloads.of_field(w, node, made, from, to)
   if (kind and kind ~= "consumer") or version < message.low or version > message.high then
     return
   end
-  local _, fits = K.body(inner(w, true), message, version, nil, from + 2, to)
+  local _, fits = K.body(K.trial(w, from, to), message, version, nil, from + 2, to)
   if fits then
-    K.body(inner(w, false), message, version, made, from + 2, to)
+    K.body(w, message, version, made, from + 2, to)
   end
 end

@@ -15,6 +15,14 @@ function K.walker(from, tvb, base, data, pos, stop)
     frame = from.frame}
 end
 
+-- A walk over the bytes [from, to) of another walk that shows nothing: whether they are a message, and its values.
+function K.trial(w, from, to)
+  local ahead = K.walker({room = w.room, topics = {}, errors = {}, show_secrets = w.show_secrets, frame = w.frame},
+    w.tvb, w.base, w.data, from, to)
+  ahead.trial = true
+  return ahead
+end
+
 local function range(w, from, to)
   return w.tvb(w.base + from, to - from)
 end

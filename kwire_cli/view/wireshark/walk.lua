@@ -263,12 +263,6 @@ function K.walk(w, layout, tree, open)
   return false
 end
 
-local function trial(w, message, version, from, to)
-  local ahead = K.walker({room = w.room, topics = {}, errors = {}, frame = w.frame}, w.tvb, w.base, w.data, from, to)
-  ahead.message, ahead.version, ahead.trial = message, version, true
-  return ahead
-end
-
 -- Walk the bytes [from, to) as a message of a version. A message that can hold secrets is shown only if it is
 -- well-formed, as any field of a malformed one may have bytes of a secret. The walk, and whether all was well-formed.
 function K.body(outer, message, version, tree, from, to)
@@ -282,8 +276,8 @@ function K.body(outer, message, version, tree, from, to)
   local careful = message.secret and not w.show_secrets
   w.hides_unknown = careful and message.secret == "always"
   if careful then
-    local ahead = trial(w, message, version, from, to)
-    ahead.hides_unknown = w.hides_unknown
+    local ahead = K.trial(w, from, to)
+    ahead.message, ahead.version, ahead.hides_unknown = message, version, w.hides_unknown
     if not K.walk(ahead, layout, nil) or guess then
       for _, code in ipairs(ahead.notes) do
         note(w, made, code)
