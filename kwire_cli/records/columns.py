@@ -8,6 +8,7 @@ large logs.
 from __future__ import annotations
 
 import json
+import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,12 +17,20 @@ import pyarrow as pa
 
 from kwire_cli.engine.arrow import Columns
 from kwire_cli.engine.lower import records_entry
-from kwire_cli.records.batch import PADDING, Batch, deep_anomalies, headers_of, means_something, noted_payload
+from kwire_cli.records.batch import (
+    PADDING,
+    Batch,
+    deep_anomalies,
+    head_json,
+    headers_of,
+    means_something,
+    noted_payload,
+)
 from kwire_cli.records.bulk_batches import CHUNK, FIELDS, Heads, Located, heads, located
 from kwire_cli.records.gaps import Gap
 from kwire_cli.structs.lengths import redacted
 from kwire_cli.structs.records import v2
-from kwire_cli.structs.records.parts import COMPRESSION, TIMESTAMP_TYPE
+from kwire_cli.structs.records.parts import BATCH_KEYS, COMPRESSION, TIMESTAMP_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -67,30 +76,15 @@ class Rows:
         return pa.array([row[field.name] for row in self.waiting], field.type)
 
 
+_KEYS = {re.sub(r"[A-Z]", lambda letter: f"_{letter[0].lower()}", key): key for key in BATCH_KEYS}
+"""The keys of a batch in JSON form, by the name of their column."""
+
+
 def batch_row(batch: Batch) -> dict[str, Any]:
     """Return the row of a batch that only the exact reader can read."""
-    head = batch.head
-    return {
-        "position": batch.position,
-        "size": batch.size,
-        "base_offset": head.base_offset,
-        "last_offset": head.last_offset,
-        "magic": batch.magic,
-        "crc": head.crc,
-        "crc_valid": batch.crc_valid,
-        "compression": batch.compression,
-        "timestamp_type": batch.timestamp_type,
-        "max_timestamp": head.max_timestamp,
-        "producer_id": head.producer_id,
-        "producer_epoch": head.producer_epoch,
-        "base_sequence": head.base_sequence,
-        "partition_leader_epoch": head.leader_epoch,
-        "is_transactional": head.transactional,
-        "is_control": head.control,
-        "delete_horizon_ms": head.delete_horizon,
-        "count": head.records_count,
-        "anomalies": [note._asdict() for note in batch.notes],
-    }
+    document = head_json(batch)
+    row = {name: document[key] for name, key in _KEYS.items()}
+    return row | {"anomalies": [note._asdict() for note in batch.notes]}
 
 
 def record_row(batch: Batch, record: Record) -> dict[str, Any]:
@@ -262,7 +256,8 @@ class BatchValues:
 
     def column(self, field: pa.Field) -> pa.Array:
         """Return one of BATCHES."""
-        return _typed(_BATCH_COLUMNS[field.name](self), field.type)
+        make = _BATCH_COLUMNS.get(field.name)
+        return _typed(make(self) if make else self.said[_KEYS[field.name]], field.type)
 
     def flag(self, mask: int) -> Any:
         """Return for each batch whether any of these bits of the attributes is set."""
@@ -293,24 +288,17 @@ def _named(names: Sequence[str], which: Any) -> pa.Array:
 _BATCH_COLUMNS: dict[str, Callable[[BatchValues], Any]] = {
     "position": lambda of: of.heads.start,
     "size": lambda of: of.heads.end - of.heads.start,
-    "base_offset": lambda of: of.said["baseOffset"],
     "last_offset": lambda of: of.heads.last_offset,
-    "magic": lambda of: of.said["magic"],
-    "crc": lambda of: of.said["crc"],
     "crc_valid": lambda of: np.ones(len(of.heads), np.bool_),
     "compression": lambda of: _named(_CODECS, of.heads.codec),
     "timestamp_type": lambda of: _named(_TIMES, of.flag(TIMESTAMP_TYPE.mask).astype(np.int8)),
-    "max_timestamp": lambda of: of.said["maxTimestamp"],
-    "producer_id": lambda of: of.said["producerId"],
-    "producer_epoch": lambda of: of.said["producerEpoch"],
-    "base_sequence": lambda of: of.said["baseSequence"],
-    "partition_leader_epoch": lambda of: of.said["partitionLeaderEpoch"],
     "is_transactional": lambda of: of.flag(v2.TRANSACTIONAL.mask),
     "is_control": lambda of: of.flag(v2.CONTROL.mask),
     "delete_horizon_ms": BatchValues.delete_horizon,
     "count": lambda of: of.said["recordsCount"],
     "anomalies": BatchValues.anomalies,
 }
+"""The columns that are not a number of the header under the same name."""
 
 
 # Records as Arrow columns, as `batch_columns` makes them of batches.
