@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kwire_cli.analysis.tables import tables
     from kwire_cli.analysis.verify import verify
     from kwire_cli.facts.costs.ledger import ledger
-    from kwire_cli.message.library import columns, decode, encode
+    from kwire_cli.message.library import decode, encode
     from kwire_cli.source.library import read_frames, read_records, write_records
     from kwire_cli.source.schema_inputs import serdes
     from kwire_cli.spec.catalog import catalog
@@ -34,7 +34,6 @@ __all__ = [
     "ask",
     "catalog",
     "clients",
-    "columns",
     "compare",
     "decode",
     "diagnose",
@@ -59,7 +58,6 @@ _MODULES = {
     "ask": "analysis.library",
     "catalog": "spec.catalog",
     "clients": "analysis.library",
-    "columns": "message.library",
     "compare": "analysis.costs.library",
     "decode": "message.library",
     "diagnose": "analysis.library",

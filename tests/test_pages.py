@@ -142,7 +142,7 @@ def test_code_of_a_page_runs_from_top_to_end(page, monkeypatch):
     monkeypatch.chdir(ROOT)
     names = {}
     for code in CODE.findall((DOCS / f"{page}.md").read_text("utf-8")):
-        if any(word in code for word in ("kwire.columns", "to_arrow", "to_pandas")) and not (
+        if any(word in code for word in ("to_arrow", "to_pandas")) and not (
             find_spec("numba") and find_spec("pyarrow")
         ):
             continue  # an extra

@@ -6,7 +6,6 @@ created per value, because tables may have millions of rows.
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -196,27 +195,16 @@ def _array(kind: pa.DataType, count: int, offsets: npt.NDArray[np.int32], data: 
 # left out has its default.
 
 
-def columns(entry: Entry, walk: Walk) -> tuple[pa.StructArray, Ints]:
-    """Return the completely decoded messages of `walk` as structs, with their numbers.
-
-    All messages have the layout `entry`. Unknown tagged fields are left out. Raise TypeError for a layout with fields
-    that depend on attribute bits.
-    """
-    whole = np.flatnonzero(walk.complete)
-    return Columns(entry, walk if len(whole) == len(walk.jobs) else walk.only(whole)).root(), whole
-
-
 class Columns:
     """The spans of whole messages by node; an array for each kind of node.
 
-    Tagged fields that a message leaves out have their defaults, or are null without `defaults`.
+    Tagged fields that a message leaves out are null.
     """
 
-    def __init__(self, entry: Entry, walk: Walk, *, defaults: bool = True) -> None:
+    def __init__(self, entry: Entry, walk: Walk) -> None:
         self.entry = entry
         self.walk = walk
         self.start = walk.start
-        self.defaults = defaults
         self.begin, self.order = by_node(walk)
 
     def spans(self, leaf: Leaf) -> Ints:
@@ -285,13 +273,13 @@ class Columns:
         """Return the known fields of a section that occurs `count` times. Of a duplicate field the last one counts."""
         sections = self.spans(node.count)
         arrays = {}
-        for number, (field, default) in node.known.items():
+        for number, (field, _) in node.known.items():
             headers = self.order[self.begin[number] : self.begin[number + 1]]
             values = self.array(field, len(headers))
             take = np.full(count, len(headers), np.int64)
             take[np.searchsorted(sections, headers, "right") - 1] = np.arange(len(headers))
-            otherwise = pa.array([_plain(field, default) if self.defaults else None], arrow_type(field))
-            arrays[field.name] = pa.concat_arrays([values, otherwise]).take(pa.array(take))
+            missing = pa.nulls(1, arrow_type(field))
+            arrays[field.name] = pa.concat_arrays([values, missing]).take(pa.array(take))
         return arrays
 
 
@@ -323,25 +311,6 @@ def arrow_type(node: Node) -> pa.DataType:
             fields + [(field.name, arrow_type(field)) for field, _ in (node.tags.known.values() if node.tags else ())]
         )
     raise TypeError(f"{node.path} has no column: its form hangs on other fields")
-
-
-def _plain(node: Node, value: Any) -> Any:
-    """Convert a value from JSON form to Arrow: decode bytes, and add the defaults of omitted tagged fields."""
-    if value is None:
-        return None
-    if isinstance(node, Leaf):
-        if pa.types.is_binary(type_of(node)):
-            return base64.b64decode(value)
-        return float(value) if node.kind == "float64" else value
-    if isinstance(node, Array):
-        return [_plain(node.element, item) for item in value]
-    if isinstance(node, Nullable):
-        return _plain(node.struct, value)
-    assert isinstance(node, Struct)  # noqa: S101 - for the type checker: what attribute bits bring has no tags
-    tags = node.tags.known.values() if node.tags else ()
-    return {field.name: _plain(field, value[field.name]) for field in node.fields} | {
-        field.name: _plain(field, value.get(field.name, default)) for field, default in tags
-    }
 
 
 # The sums of bytes of many messages by path, which is a ledger of all of them.

@@ -1,5 +1,6 @@
 """SQL over inputs, by the library."""
 
+import pyarrow as pa
 import pytest
 from kit.calls import SAMPLES
 
@@ -42,7 +43,7 @@ def test_all_columns_after_some():
 )
 def test_a_query_reads_tables_and_nothing_else(query, why):
     """Neither files nor variables of the program."""
-    local = kwire.columns([bytes(9)], message="HeartbeatRequest", version=4)
+    local = pa.array([1])
     assert len(local) == 1
     with kwire.tables(MIDSTREAM) as tables, pytest.raises(InputError, match=why):
         tables.sql(query).fetchall()

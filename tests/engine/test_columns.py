@@ -21,9 +21,9 @@ from kit.messages import (
 
 import kwire_cli as kwire
 from kwire_cli.engine import arrow
-from kwire_cli.engine.arrow import columns, counts_of, sum_walk
+from kwire_cli.engine.arrow import Columns, counts_of, sum_walk
 from kwire_cli.engine.lower import entry_for, records_entry
-from kwire_cli.engine.program import Array, Leaf, Nullable, Series
+from kwire_cli.engine.program import Array, Leaf, Nullable, Series, Struct
 from kwire_cli.engine.spans import walk
 from kwire_cli.engine.values import Body, Form
 from kwire_cli.message.decoded import decode_spec
@@ -46,13 +46,39 @@ def shown(node, value):
         return shown(node.struct, value)
     out = {each.name: shown(each, value[each.name]) for each in node.fields}
     for each, default in node.tags.known.values() if node.tags else ():
-        if (tagged := shown(each, value[each.name])) != default:
+        if (tagged := shown(each, value[each.name])) not in (None, default):
             out[each.name] = tagged
     return out
 
 
+def without_null_tags(node, value):
+    """The value without tagged fields that are null: a column has a null for these and for those that are left out."""
+    if isinstance(node, Array):
+        return value and [without_null_tags(node.element, each) for each in value]
+    if isinstance(node, Nullable):
+        return value and without_null_tags(node.struct, value)
+    if not isinstance(node, Struct):
+        return value
+    nodes = {
+        each.name: each
+        for each in (*node.fields, *(each for each, _ in (node.tags.known.values() if node.tags else ())))
+    }
+    tagged = nodes.keys() - {each.name for each in node.fields}
+    return {
+        name: without_null_tags(nodes[name], each)
+        for name, each in value.items()
+        if name not in tagged or each is not None
+    }
+
+
 def bodies_of(spec, version, entry, bodies):
     return [Body(spec, version, version, entry, walk(entry, body)) for body in bodies]
+
+
+def columns(entry, walk):
+    """The structs of the messages that are whole, and their numbers."""
+    whole = np.flatnonzero(walk.complete)
+    return Columns(entry, walk.only(whole)).root(), whole
 
 
 def check_columns(entry, many, decoded):
@@ -60,7 +86,8 @@ def check_columns(entry, many, decoded):
     assert which.tolist() == [k for k, body in enumerate(decoded) if body.complete]
     found.validate(full=True)
     for k, value in zip(which.tolist(), found.to_pylist(), strict=True):
-        assert shown(entry.root, value) == without_unknown_tags(decoded[k].form(Form()))
+        expected = without_unknown_tags(decoded[k].form(Form()))
+        assert shown(entry.root, value) == without_null_tags(entry.root, expected)
 
 
 def check_sums(spec, version, many, bodies):
@@ -129,7 +156,7 @@ def test_each_kind_of_value(kind, bodies):
     check(spec, 0, entry_for(spec, 0), bodies)
 
 
-def test_tagged_fields_have_their_defaults_and_the_last_value_counts():
+def test_tagged_fields_that_are_left_out_are_null_and_the_last_value_counts():
     inner = [{"name": "A", "type": "int16", "tag": 0, "taggedVersions": "1+", "versions": "1+", "default": "7"}]
     spec = definition(
         {
@@ -158,7 +185,7 @@ def test_tagged_fields_have_their_defaults_and_the_last_value_counts():
     found, which = columns(entry, many)
     assert which.tolist() == [0, 1]
     assert found.to_pylist() == [
-        {"s": [{"x": 1, "a": 7}, {"x": 2, "a": 42}, {"x": 3, "a": 9}], "t": None},
+        {"s": [{"x": 1, "a": None}, {"x": 2, "a": 42}, {"x": 3, "a": 9}], "t": None},
         {"s": [], "t": "A"},
     ]
     check(spec, FLEXIBLE, entry, both)

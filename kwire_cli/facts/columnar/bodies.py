@@ -181,7 +181,7 @@ def body_column(spec: MessageSpec, version: int, walk: Walk, kind: pa.DataType, 
     """
     whole = np.flatnonzero(walk.complete)
     read = walk if len(whole) == len(walk.jobs) else walk.only(whole)
-    body = Columns(entry_for(spec, version), read, defaults=False).root()
+    body = Columns(entry_for(spec, version), read).root()
     none_secret = None if show_secrets else pa.array(np.zeros(len(whole), np.bool_))
     return conform(body, kind, spec, "", none_secret)
 
