@@ -27,7 +27,7 @@ from kwire_cli.cli.options import (
 )
 from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
 from kwire_cli.errors import FIELD_MISSING, EncodeError, InputError
-from kwire_cli.message.encode import encode_document, encode_spec, header_version
+from kwire_cli.message.encode import encode_document, encode_spec
 from kwire_cli.records.formats import CHOICES
 from kwire_cli.records.writing import with_new_checksums, without_gaps, write
 from kwire_cli.source.opening import not_files
@@ -206,7 +206,7 @@ def _complete_document(value: Any, options: Options) -> Any:
 
 def _has_client_id(catalog: Catalog, api: str, version: int) -> bool:
     """Return whether the header of a request has a client id. Only the header of ControlledShutdown 0 lacks it."""
-    return header_version(catalog, "request", catalog.api(api).key, version) > 0
+    return catalog.header_version("request", catalog.api(api).key, version) > 0
 
 
 def _write_raw(environment: Environment, data: bytes) -> None:

@@ -17,7 +17,6 @@ from kwire_cli.cli.emit import emit
 from kwire_cli.cli.options import Definitions, Output, Report
 from kwire_cli.cli.typed_options import Printing, argument, flag, option, takes
 from kwire_cli.errors import InputError, KwireError, close_to, did_you_mean
-from kwire_cli.message.encode import header_version
 from kwire_cli.spec.accepted import definition_of, definition_text
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.model import check_version
@@ -194,7 +193,7 @@ def _write_document(environment: Environment, catalog: Catalog, spec: MessageSpe
         environment.write(definition_text(definition_of(spec)).rstrip("\n"))
         return
     header = (
-        header_version(catalog, spec.type, spec.api_key, version)
+        catalog.header_version(spec.type, spec.api_key, version)
         if spec.type in {"request", "response"} and spec.api_key is not None
         else None
     )

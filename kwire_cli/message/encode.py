@@ -48,15 +48,6 @@ def header_spec(catalog: Catalog, kind: str, flavour: str = "kafka") -> MessageS
     return _compact_client_id(spec) if kind == "request" and flavour == "kip482" else spec
 
 
-def header_version(catalog: Catalog, kind: str, api_key: int, version: int) -> int:
-    """Return the header version that Kafka uses with a version of a request or response (ApiMessageType)."""
-    return (
-        catalog.request_header_version(api_key, version)
-        if kind == "request"
-        else catalog.response_header_version(api_key, version)
-    )
-
-
 class RequestHead(NamedTuple):
     """The beginning of every request, the same in all versions of its header."""
 
@@ -179,7 +170,7 @@ def _header(
     layout = (
         _integer(fields, "headerVersion")
         if "headerVersion" in fields
-        else header_version(catalog, kind, api_key, version)
+        else catalog.header_version(kind, api_key, version)
     )
     names = {"requestApiKey": api_key, "requestApiVersion": version} if kind == "request" else {}
     value = names | {key: v for key, v in fields.items() if key not in {"headerVersion", "flavour"}}

@@ -18,7 +18,7 @@ from kwire_cli.engine.fixed import fixed
 from kwire_cli.engine.notebook import InNotebook
 from kwire_cli.errors import InputError, KwireError
 from kwire_cli.message.decoded import LOSSLESS_KEY, Decoded, as_bytes, decode, decode_spec, frame_patch
-from kwire_cli.message.encode import RequestHead, decode_header, head_size, header_version, request_head
+from kwire_cli.message.encode import RequestHead, decode_header, head_size, request_head
 from kwire_cli.message.guess import (
     ANOMALY,
     CHOICE,
@@ -679,7 +679,7 @@ def _request(catalog: Catalog, frame: Frame, at: int, hints: Hints) -> Frame:
             0 <= key <= max(declared.key for declared in catalog.apis) + NEWER_APIS and 0 <= version <= NEWER_VERSIONS
         )
         return unknown if hints.kind == "request" or (newer and hints.kind is None and has_client(unknown)) else frame
-    layout = 2 if hints.header == "kip482" else header_version(catalog, "request", key, version)
+    layout = 2 if hints.header == "kip482" else catalog.header_version("request", key, version)
     header = decode_header(catalog, "request", layout, frame.data, start=at, stop=frame.stop, flavour=hints.header)
     body = _body(catalog, api, frame, header.raw.used, version, request=True) if header.complete else None
     return replace(frame, kind="request", api_key=key, api=api.name, api_version=version, header=header, body=body)
@@ -720,7 +720,7 @@ def respond(catalog: Catalog, frame: Frame, at: int, api: Api, version: int, wit
     """Return the frame as the response of an api and version, by default with the header version that Kafka writes."""
     if not api.response:
         raise InputError(f"no definition of the response of {api.name} is known")
-    own = header_version(catalog, "response", api.key, version)
+    own = catalog.header_version("response", api.key, version)
     number = own if with_header is None else with_header
     header = decode_header(catalog, "response", number, frame.data, start=at, stop=frame.stop)
     body = _body(catalog, api, frame, header.raw.used, version) if header.complete else None

@@ -18,7 +18,7 @@ from kwire_cli.engine.spans import walk, without_rest
 from kwire_cli.engine.tree import Item, Tree, build, is_null, places, read_count
 from kwire_cli.engine.values import leaf_value
 from kwire_cli.errors import KwireError
-from kwire_cli.message.encode import decode_header, header_version
+from kwire_cli.message.encode import decode_header
 from kwire_cli.structs.lengths import Sized
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def _layouts(catalog: Catalog) -> list[_Layout]:
         if not api.response:
             continue
         for version in catalog.entry(api.response).valid_versions.each():
-            header = header_version(catalog, "response", api.key, version)
+            header = catalog.header_version("response", api.key, version)
             for spec in (catalog.message(api.response), *_early_layouts(catalog, api.response, version)):
                 try:
                     entry = entry_for(spec, version)

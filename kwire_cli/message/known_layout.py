@@ -20,7 +20,7 @@ from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import build
 from kwire_cli.engine.values import Form, is_regular, tree_value
 from kwire_cli.errors import InputError
-from kwire_cli.message.encode import decode_header, head_size, header_version, heads
+from kwire_cli.message.encode import decode_header, head_size, heads
 from kwire_cli.message.frames import SIZE_BYTES, holds
 from kwire_cli.message.roles import (
     RAW,
@@ -106,7 +106,7 @@ class Layouts:
         if version not in spec.valid_versions:
             return None
         try:
-            header = header_version(catalog, kind, api_key, version)
+            header = catalog.header_version(kind, api_key, version)
         except InputError:
             return None
         entry = entry_for(spec, version)
@@ -251,11 +251,6 @@ class Plain:
         return filled(layout.roles, contents.value, reading or RecordsAs())
 
 
-def may_hide(message: str) -> bool:
-    """Return whether a message may hold secrets."""
-    return can_hold_secrets(message)
-
-
 @lru_cache(maxsize=1024)
 def _shared(tails: tuple[tuple[Layout, Tail], ...]) -> Mapping[Layout, Tail]:
     """Return the tails of a connection by layout, in a mapping that all connections with the same tails share."""
@@ -293,7 +288,7 @@ class Headers:
         if not header.complete or header.anomalies:
             return None
         client_id = header.value.get("clientId")
-        if client_id and not client_id.isprintable() and may_hide(layout.message):
+        if client_id and not client_id.isprintable() and can_hold_secrets(layout.message):
             return None  # if bytes are missing, these may be a secret
         rest = {
             name: value

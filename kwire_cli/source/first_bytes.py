@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.message.encode import RequestHead, decode_header, header_version, request_head
+from kwire_cli.message.encode import RequestHead, decode_header, request_head
 from kwire_cli.message.frames import MAX_SIZE, NEWER, SIZE_BYTES, says_size
 from kwire_cli.spec.kafka import API_VERSIONS
 from kwire_cli.structs.headers import REQUEST_HEAD, REQUEST_START
@@ -56,7 +56,7 @@ def reads_as_request(catalog: Catalog, data: Any, start: int = 0, *, most: int =
         return False
     stop = min(start + SIZE_BYTES + size, len(data))
     is_incomplete = stop < start + SIZE_BYTES + size and stop - start < SIZE_BYTES + MAX_CLIENT_ID
-    layout = header_version(catalog, "request", key, version)
+    layout = catalog.header_version("request", key, version)
     text = start + _CLIENT_ID_LENGTH.size
     length = client_id_length(data, start)
     if not layout or stop < text or length is None:
@@ -96,7 +96,7 @@ def names_client(catalog: Catalog, data: Any, start: int, *, needed: bool) -> bo
 def _header(catalog: Catalog, data: Any, start: int, stop: int, head: RequestHead) -> Decoded:
     """Return the available part of the header of a request whose size is at `start`."""
     part = bytes(data[start : min(stop, start + SIZE_BYTES + MAX_CLIENT_ID)])
-    layout = header_version(catalog, "request", head.api_key, head.version)
+    layout = catalog.header_version("request", head.api_key, head.version)
     return decode_header(catalog, "request", layout, part, start=SIZE_BYTES, stop=len(part))
 
 

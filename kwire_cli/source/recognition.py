@@ -12,7 +12,7 @@ import io
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.errors import InputError, few
-from kwire_cli.message.encode import decode_header, header_version, request_head
+from kwire_cli.message.encode import decode_header, request_head
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, Hints, says_size
 from kwire_cli.message.reading import read_all, split
 from kwire_cli.records.formats import BY_MAGIC, RECORD_FORMATS
@@ -232,7 +232,7 @@ def _heads_request(data: Any, at: int, catalog: Catalog | None, *, sized: bool =
     api = definitions.api_by_key(head.api_key) if head else None
     if not head or not api or not api.request or head.version not in definitions.entry(api.request).valid_versions:
         return False
-    layout = header_version(definitions, "request", head.api_key, head.version)
+    layout = definitions.header_version("request", head.api_key, head.version)
     header = decode_header(definitions, "request", layout, data, start=at, stop=len(data))
     client_id = header.value.get("clientId") or ""
     # The offset of most batches also begins with zeros, like api key 0.

@@ -243,15 +243,10 @@ class Catalog:
             raise _unknown("api", name, [api.name for api in self.apis])
         return definition
 
-    def request_header_version(self, api_key: int, version: int) -> int:
-        """Return the header version of a request: by headerVersions, Kafka's exceptions, else 2 if flexible or 1."""
-        return self._header_version(api_key, version, "request")
-
-    def response_header_version(self, api_key: int, version: int) -> int:
-        """Return the header version of a response: by headerVersions, Kafka's exceptions, else 1 if flexible or 0."""
-        return self._header_version(api_key, version, "response")
-
-    def _header_version(self, api_key: int, version: int, kind: str) -> int:
+    def header_version(self, kind: str, api_key: int, version: int) -> int:
+        """Return the header version of a request or response (`kind`), by headerVersions, Kafka's exceptions, or
+        whether the version is flexible (ApiMessageType).
+        """
         api = self.api(api_key)
         name = api.request if kind == "request" else api.response
         if not name:

@@ -34,27 +34,20 @@ def remembered() -> tuple[str, ...]:
     """Return the remembered jars and folders."""
     try:
         return tuple(filter(None, os.fsdecode(config_file().read_bytes()).split("\n")))
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        REMARKS[f"{config_file()}: cannot be read: {error}"] = None
+    except OSError:
         return ()
 
 
 def remember(paths: Sequence[str]) -> None:
     """Remember these jars and folders in place of earlier ones. Without paths, remove the file.
 
-    Raises InputError if the file cannot be written, or for a path with a line break.
+    Raises InputError if the file cannot be written.
     """
     file = config_file()
-    places = [str(Path(path).resolve()) for path in paths]
-    for place in places:
-        if "\n" in place:
-            raise InputError("a path with a line break cannot be remembered", file=place)
     try:
         if paths:
             file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(os.fsencode("".join(f"{place}\n" for place in places)))
+            file.write_bytes(os.fsencode("".join(f"{Path(path).resolve()}\n" for path in paths)))
         else:
             file.unlink(missing_ok=True)
     except OSError as error:

@@ -86,7 +86,7 @@ def body_of(message, path, version, **options):
 
 def framed(api_key, version, body, client_id=b"me", correlation=0):
     """A request with a size; a client id of None is null."""
-    form = CATALOG.request_header_version(api_key, version)
+    form = CATALOG.header_version("request", api_key, version)
     text = b"\xff\xff" if client_id is None else len(client_id).to_bytes(2, "big") + client_id
     header = api_key.to_bytes(2, "big") + version.to_bytes(2, "big") + correlation.to_bytes(4, "big")
     return sized(header + text * (form > 0) + b"\0" * (form == 2) + body)
@@ -94,7 +94,7 @@ def framed(api_key, version, body, client_id=b"me", correlation=0):
 
 def answered(api_key, version, body, correlation=0):
     """A response with a size."""
-    return sized(correlation.to_bytes(4, "big") + b"\0" * CATALOG.response_header_version(api_key, version) + body)
+    return sized(correlation.to_bytes(4, "big") + b"\0" * CATALOG.header_version("response", api_key, version) + body)
 
 
 def sized(data):

@@ -9,7 +9,7 @@ from kit.messages import SHARED, sample, shared
 import kwire_cli as kwire
 from kwire_cli.message.bodies import decode_body
 from kwire_cli.message.decoded import build
-from kwire_cli.message.encode import header_spec, header_version
+from kwire_cli.message.encode import header_spec
 from kwire_cli.message.frames import Hints
 from kwire_cli.message.reading import read_all
 
@@ -59,7 +59,7 @@ def check_row(row):
     api = CATALOG.api_by_key(spec.api_key) if spec.type in {"request", "response"} else None
     if api is None:
         return count
-    own = header_version(CATALOG, spec.type, api.key, row.version)
+    own = CATALOG.header_version(spec.type, api.key, row.version)
     for number in header_spec(CATALOG, spec.type).valid_versions.each():
         one = read(spec.type, api, row.version, frame(spec.type, api, row.version, row.body, header=number))
         if number == own:

@@ -8,7 +8,6 @@ from kit.messages import BODIES, sample
 from kit.traffic import body_of
 
 import kwire_cli as kwire
-from kwire_cli.message.encode import header_version
 from kwire_cli.message.guess import response_candidates
 
 CATALOG = kwire.catalog()
@@ -31,7 +30,7 @@ def test_versions_that_share_a_layout_are_found_as_each_alone_is():
         alone = []
         for api in CATALOG.apis:
             for version in CATALOG[api.response].valid_versions.each() if api.response else ():
-                own = header_version(CATALOG, "response", api.key, version)
+                own = CATALOG.header_version("response", api.key, version)
                 candidates = response_candidates(CATALOG, data, 0, len(data), api=api, version=version)
                 alone += [each for each in candidates if each.header_version == own and each.aligned]
         found = [each for each in response_candidates(CATALOG, data, 0, len(data)) if each.aligned]

@@ -4,7 +4,7 @@ import pytest
 from kit.messages import SHARED
 
 import kwire_cli as kwire
-from kwire_cli.message.encode import decode_header, header_spec, header_version
+from kwire_cli.message.encode import decode_header, header_spec
 
 CATALOG = kwire.catalog()
 
@@ -31,4 +31,4 @@ def test_headers_are_those_that_kafka_says():
         catalog = kwire.catalog(kafka="3.9") if row["kafka"].startswith("3.9") else CATALOG
         key, version = int(row["apiKey"]), int(row["version"])
         for kind in ("request", "response"):
-            assert str(header_version(catalog, kind, key, version)) == row[f"{kind}HeaderVersion"], row
+            assert str(catalog.header_version(kind, key, version)) == row[f"{kind}HeaderVersion"], row

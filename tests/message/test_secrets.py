@@ -117,7 +117,7 @@ RESPONSES = [row for row in ENTRIES if row[0].endswith("Response")]
 @pytest.mark.parametrize(("message", "path", "version"), RESPONSES, ids=str)
 def test_a_guessed_response_shows_no_secret(message, path, version):
     api_key = CATALOG[message].api_key
-    flexible = CATALOG.response_header_version(api_key, version)
+    flexible = CATALOG.header_version("response", api_key, version)
     data = bytes(4) + b"\0" * flexible + body_of(message, path, version)
     frame = len(data).to_bytes(4, "big") + data
     for fmt in FORMATS:

@@ -119,8 +119,8 @@ def test_close_matches_are_offered(bundled):
     ],
 )
 def test_header_versions(bundled, key, version, request_header, response_header):
-    assert bundled.request_header_version(key, version) == request_header
-    assert bundled.response_header_version(key, version) == response_header
+    assert bundled.header_version("request", key, version) == request_header
+    assert bundled.header_version("response", key, version) == response_header
 
 
 def test_layouts_that_changed_under_one_number(bundled):
@@ -189,9 +189,9 @@ def test_definitions_of_ones_own_are_added(bundled, tmp_path):
     assert len(mine) == len(bundled) + 1
     assert mine.api("foo").key == 9000
     assert mine.api(9000).response is None
-    assert [mine.request_header_version(9000, version) for version in (0, 1)] == [1, 3]
+    assert [mine.header_version("request", 9000, version) for version in (0, 1)] == [1, 3]
     with pytest.raises(InputError, match="response of Foo"):
-        mine.response_header_version(9000, 0)
+        mine.header_version("response", 9000, 0)
 
 
 @pytest.mark.parametrize("halves", [("Request", "Response"), ("Request",), ("Response",)])

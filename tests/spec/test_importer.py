@@ -60,7 +60,10 @@ def test_header_versions_are_those_of_kafka():
     with (FACTS / "header-versions.tsv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t"):
             key, version = int(row["apiKey"]), int(row["version"])
-            headers = catalog().request_header_version(key, version), catalog().response_header_version(key, version)
+            headers = (
+                catalog().header_version("request", key, version),
+                catalog().header_version("response", key, version),
+            )
             assert headers == (int(row["requestHeaderVersion"]), int(row["responseHeaderVersion"]))
 
 

@@ -101,7 +101,7 @@ def test_a_new_version_is_one_that_the_catalogue_knows():
         for version in (13, 14)
     ]
     assert sizes[1] < sizes[0]
-    assert catalog.response_header_version(3, 14) == 1
+    assert catalog.header_version("response", 3, 14) == 1
     assert str(catalog.entry("MetadataRequest").valid_versions) == "0-14"
     with pytest.raises(InputError, match="versions 0-13"):
         kwire.encode(value, message="MetadataResponse", version=14)

@@ -15,7 +15,7 @@ from kwire_cli.analysis.costs.carrying import carried, count_misfits
 from kwire_cli.analysis.costs.forms import FLEXIBLE, GIVEN, Form, written_form
 from kwire_cli.errors import EncodeError
 from kwire_cli.facts.costs.ledger import Ledger
-from kwire_cli.message.encode import header_spec, header_version
+from kwire_cli.message.encode import header_spec
 from kwire_cli.message.frames import Frame
 from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
 from kwire_cli.source.kafka.captured import Captured
@@ -293,7 +293,7 @@ def header_difference(catalog: Catalog, spec: MessageSpec) -> int:
         return 0
     plain = int(spec.type == "request")
     flexible = spec.flexible_versions & spec.valid_versions
-    version = header_version(catalog, spec.type, spec.api_key, flexible.low) if flexible else plain + 1
+    version = catalog.header_version(spec.type, spec.api_key, flexible.low) if flexible else plain + 1
     header = header_spec(catalog, spec.type)
     sizes = [price(Form("header", header, number), {}).size or 0 for number in (plain, version)]
     return sizes[1] - sizes[0]

@@ -21,7 +21,7 @@ from kwire_cli.analysis.costs.definition_changes import AS_IS, ChangedDefinition
 from kwire_cli.analysis.costs.prices import Prices
 from kwire_cli.analysis.costs.proposal_effects import effects
 from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
-from kwire_cli.message.encode import header_spec, header_version
+from kwire_cli.message.encode import header_spec
 from kwire_cli.spec.evolution.changes import changes, definition_part
 from kwire_cli.spec.files import read_text
 from kwire_cli.spec.jsontext import parse
@@ -165,7 +165,7 @@ class Pricing:
         version = header.version
         own = self._prices().forms_at(body.spec, body.version)[0].version
         if own != body.version:
-            version = header_version(self._catalog, frame.kind, frame.api_key, own)
+            version = self._catalog.header_version(frame.kind, frame.api_key, own)
         parts = [(header_spec(self._catalog, frame.kind), version, header), (body.spec, body.version, body)]
         changed = [spec for spec, number, _ in parts if len(self._prices().forms_at(spec, number)) > 1]
         if not changed:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.engine.lower import lower
 from kwire_cli.errors import counted
-from kwire_cli.message.encode import decode_header, header_spec, header_version
+from kwire_cli.message.encode import decode_header, header_spec
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES
 from kwire_cli.source.first_bytes import spoken
 from kwire_cli.structs.composites import MessageStruct
@@ -208,7 +208,7 @@ def explain_header(catalog: Catalog, api: Api, version: int, look: Look) -> Iter
     """Yield the headers of a request version and of its response, and the reasons for these header versions."""
     for kind, name in _messages_of(api):
         entry = catalog.entry(name)
-        number = header_version(catalog, kind, api.key, version)
+        number = catalog.header_version(kind, api.key, version)
         flexible = version in entry.flexible_versions
         usual = flexible + (kind == "request")
         why = f"version {version} of {name} is {'' if flexible else 'not '}flexible"
