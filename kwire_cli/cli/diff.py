@@ -83,7 +83,7 @@ def _diff_versions(environment: Environment, options: Options, message: str, ver
 
 def _refuse_for_definitions(options: Options) -> None:
     """Raise UsageError for options of messages, partitions or captures, which have no effect on definitions."""
-    refuse(options, (*_MESSAGE_OPTIONS, "ignore_legal"), "is not for definitions, nor for versions of a message")
+    refuse(options, _MESSAGE_OPTIONS, "is not for definitions, nor for versions of a message")
     if not options.traffic:
         refuse(options, _TRAFFIC_OPTIONS, "is for --traffic where definitions, or versions of a message, are compared")
 
@@ -167,10 +167,7 @@ def _complete(ctx: click.Context, parameter: click.Parameter, incomplete: str) -
 
 
 _TRAFFIC_KINDS = frozenset({Kind.CAPTURE, Kind.FRAMES})
-_MESSAGE_OPTIONS = (
-    *("message", "version", "kind", "framed", "ignore", "ignore_bytes"),
-    *("value", "key", "schemas", "redact"),
-)
+_MESSAGE_OPTIONS = ("message", "version", "kind", "framed", "ignore")
 _TRAFFIC_OPTIONS = ("api", "form", "port", "tls_keylog")
 """Options that definitions do not support. `_TRAFFIC_OPTIONS` is supported if --traffic is given."""
 _SPAN = re.compile(r"(\d{1,5})(?:\.\.|-|:)(\d{1,5})")
@@ -195,9 +192,6 @@ class Options(DiffedMessages, Tables):
     )
     by: str | None = by_option()
     exit_code: bool = flag("--exit-code", section="Output", help="Exit with 1 if there is a difference.")
-    ignore_legal: bool = flag(
-        "--ignore-legal", section="Choose", help="Exit with 0 if retention, compaction or lag explains the difference."
-    )
     traffic: tuple[str, ...] = option(
         "--traffic",
         section="Input",
@@ -228,10 +222,9 @@ def command(environment: Environment, options: Options) -> int:
     if options.by is not None:
         raise click.UsageError("--by is for two captures or request logs")
     if two and _are_partitions(options, *things):
-        comparisons = compared(path_of(things[0]), path_of(things[1]), options.catalog)
+        comparisons = compared(path_of(things[0]), path_of(things[1]))
         emit(environment, copies_answer(comparisons), options)
-        verdicts = {comparison.verdict for _, comparison in comparisons}
-        different = "diverges" in verdicts or ("legal" in verdicts and not options.ignore_legal)
+        different = any(comparison.divergence for _, comparison in comparisons)
     else:
         different = emit(environment, _diff(environment, options), options) is Exit.FOUND
     return Exit.FOUND if options.exit_code and different else Exit.DONE
@@ -266,7 +259,6 @@ def _diff(environment: Environment, options: Options) -> Answer:
     if b is not None and _are_definitions(a, b):
         return _diff_definitions(environment, options, a, b)
     refuse(options, ("traffic",), "is for definitions, or versions of a message")
-    refuse(options, ("ignore_legal",), "is for two copies of a partition")
     if b is None:
         raise click.UsageError("give two things to compare, A and B; FILE@N is frame N of a capture or file")
     return messages_answer(environment, options, a, b)

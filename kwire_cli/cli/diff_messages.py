@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kwire_cli.analysis.comparison.messages import compare, compare_frames, look_inside
-from kwire_cli.analysis.comparison.nodes import Operand
+from kwire_cli.analysis.comparison.messages import FrameOperand, Operand, compare, compare_frames
 from kwire_cli.answer import Answer, Column, Fact, Facts, Item, Outline, Table
 from kwire_cli.cli.captures import refuse_unknown_name
 from kwire_cli.cli.fits import refuse_unfit
 from kwire_cli.cli.inputs import Terminal, place, reading_of
-from kwire_cli.cli.options import Capture, Frames, Secrets, message_option, version_option
-from kwire_cli.cli.payloads import Payloads
-from kwire_cli.cli.typed_options import flag, option, refuse
+from kwire_cli.cli.options import Capture, Definitions, Frames, Secrets, message_option, version_option
+from kwire_cli.cli.typed_options import flag, option
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import checked
 from kwire_cli.message.frames import Frame
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
 _TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
 
 
-class DiffedMessages(Frames, Capture, Payloads, Secrets):
+class DiffedMessages(Frames, Capture, Definitions, Secrets):
     """Options for the two messages, and for the parts to compare."""
 
     message: str | None = message_option("Read both inputs as bare bodies of this message.")
@@ -63,7 +61,6 @@ class DiffedMessages(Frames, Capture, Payloads, Secrets):
         metavar="FIELD",
         help="Ignore this field and everything in it, such as header.correlationId.",
     )
-    ignore_bytes: bool = flag("--ignore-bytes", section="Choose", help="Ignore differing bytes of equal values.")
     full: bool = flag("--full", section="Output", help="Show all differences, and long values in full.")
 
     @property
@@ -216,7 +213,6 @@ def messages_answer(environment: Environment, options: DiffedMessages, a: str, b
     Each argument is a file, - for standard input, or the bytes themselves. FILE@N is one frame of a file. Raises
     InputError if a message does not exist, or if the kinds of the messages differ.
     """
-    refuse(options, ("redact",), "is for copies of partitions: messages show where their bytes differ")
     for name in options.ignored:
         refuse_unknown_name(options.catalog, name, "--ignore")
     catalog = options.catalog
@@ -253,41 +249,30 @@ def _side_row(found: ComparedMessage) -> Row:
 
 
 def _compare(catalog: Catalog, a: ComparedMessage, b: ComparedMessage, options: DiffedMessages) -> Comparison:
-    # records that are elements of an array are compared as bytes
-    redaction = Redaction(catalog, show_secrets=options.show_secrets, raw_records=True)
-    reading = (redaction.reading(a.names), redaction.reading(b.names))
+    redaction = Redaction(catalog, show_secrets=options.show_secrets)
     if isinstance(a.message, Frame) and isinstance(b.message, Frame):
-        hidden = (
-            redaction.frame(a.message, known=a.known, asked=a.asked),
-            redaction.frame(b.message, known=b.known, asked=b.asked),
-        )
-        return compare_frames(a.message, b.message, hidden, reading, redaction.body)
+        operands = []
+        for found, frame in ((a, a.message), (b, b.message)):
+            hidden = redaction.frame(frame, known=found.known, asked=found.asked)
+            operands.append(FrameOperand(frame, hidden, redaction.reading(found.names), redaction.body))
+        return compare_frames(*operands)
     assert not isinstance(a.message, Frame)  # noqa: S101 - --message holds for both
     assert not isinstance(b.message, Frame)  # noqa: S101 - --message holds for both
-    out = compare(
-        Operand(a.message, redaction.body(a.message), reading[0]),
-        Operand(b.message, redaction.body(b.message), reading[1]),
+    return compare(
+        Operand(a.message, redaction.body(a.message), redaction.reading(a.names)),
+        Operand(b.message, redaction.body(b.message), redaction.reading(b.names)),
     )
-    look_inside(catalog, a.message, b.message, out, redaction.body)
-    return out
 
 
 def _remove_ignored(comparison: Comparison, options: DiffedMessages) -> None:
-    """Remove the differences that --ignore and --ignore-bytes exclude."""
+    """Remove the differences that --ignore excludes."""
     fields = options.ignored
 
     def is_ignored(path: str) -> bool:
         field_path = path.replace("[]", "")
         return any(field_path == field or field_path.startswith((f"{field}.", f"{field}[")) for field in fields)
 
-    ignores_bytes = options.ignore_bytes
-    comparison.differences = [
-        difference
-        for difference in comparison.differences
-        if not is_ignored(difference.at.field) and not (ignores_bytes and difference.kind == "bytes")
-    ]
-    if ignores_bytes:
-        comparison.other_layout = False
+    comparison.differences = [each for each in comparison.differences if not is_ignored(each.at.field)]
 
 
 def _redact_for_title(catalog: Catalog, found: ComparedMessage, options: DiffedMessages) -> ComparedMessage:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.source.reading import Opened
 
-_MESSAGE_OPTIONS = ("message", "version", "api", "kind", "framed", "ignore", "ignore_bytes")
+_MESSAGE_OPTIONS = ("message", "version", "api", "kind", "framed", "ignore")
 """Options that only messages support."""
 
 

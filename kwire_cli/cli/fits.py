@@ -22,7 +22,6 @@ MESSAGES = Fit(frozenset({Kind.FRAMES, Kind.BODY}), "messages without a capture 
 ALL_MESSAGES = Fit(CAPTURES.kinds | MESSAGES.kinds, "messages")
 BODIES = Fit(frozenset({Kind.BODY}), "bare bodies")
 BATCHES = Fit(frozenset({Kind.BATCHES, Kind.LOG_FILE, Kind.FOLDER}), "record batches")
-RECORDS = Fit(BATCHES.kinds | {Kind.JSON}, BATCHES.what)
 LISTED = Fit(CAPTURES.kinds | {Kind.BATCHES}, "packet captures and record batches")
 ROWS = Fit(CAPTURES.kinds | BATCHES.kinds | {Kind.REQUEST_LOG}, LISTED.what)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,7 +23,6 @@ from kwire_cli.cli.options import (
     RecordSets,
 )
 from kwire_cli.errors import EncodeError, InputError
-from kwire_cli.message.decoded import with_bytes
 from kwire_cli.source.opening import STANDARD_INPUT, missing_files, sources
 from kwire_cli.source.reading import Caller, Reading
 from kwire_cli.stores.paths import BYTES, exists, path_of
@@ -35,8 +34,7 @@ if TYPE_CHECKING:
     from kwire_cli.cli.options import Definitions, Secrets
     from kwire_cli.source.kinds import Kind
     from kwire_cli.source.reading import Follow
-    from kwire_cli.spec.catalog import Catalog
-    from kwire_cli.spec.model import Entry, MessageSpec
+    from kwire_cli.spec.model import Entry
 
 
 _HEX = re.compile(r"(?:0x)?[0-9a-fA-F]*")
@@ -211,53 +209,3 @@ def _skip_space(text: str, at: int) -> int:
     while at < len(text) and text[at] in " \t\r\n":
         at += 1
     return at
-
-
-class Values(NamedTuple):
-    """The body of a message in JSON form, with its message and version if they are known.
-
-    `name` is the name of the file, or None if the argument itself is the JSON.
-    """
-
-    body: dict[str, Any]
-    message: str | None
-    version: int | None
-    name: str | None
-
-    def written(self, spec: MessageSpec) -> dict[str, Any]:
-        """Return the body with encoded batches. Raise InputError for batches that cannot be encoded."""
-        try:
-            body: dict[str, Any] = with_bytes(spec, self.body)
-        except EncodeError as error:
-            raise InputError(str(error), file=self.name) from None
-        return body
-
-
-def read_values(environment: Environment, catalog: Catalog, argument: str) -> Values:
-    """Read the values of a message: the JSON output of `kwire decode`, or only the body.
-
-    The argument is a file, `-` for standard input, or the JSON itself. Raises InputError if the argument cannot be read
-    or is not one JSON object.
-    """
-    data, name = next(contents(environment, (argument,)))
-    values = [*documents(data, name)]
-    if len(values) != 1 or not isinstance(values[0], dict):
-        raise InputError(
-            "one JSON object is the values of a message"
-            + (f", and there are {len(values)}" if len(values) != 1 else ""),
-            file=name,
-        )
-    [value] = values
-    if not isinstance(value.get("body"), dict):
-        return Values(value, None, None, name)
-    message = value.get("message")
-    version = value.get("version")
-    if isinstance(value.get("api"), str) and value.get("kind") in {"request", "response"}:
-        api = catalog.api(value["api"])
-        message = api.request if value["kind"] == "request" else api.response
-        version = value.get("apiVersion")
-    if not isinstance(message, str):
-        message = None
-    if type(version) is not int:
-        version = None
-    return Values(value["body"], message, version, name)

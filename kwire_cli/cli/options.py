@@ -21,7 +21,7 @@ from kwire_cli.cli.completers import (
     complete_sort,
     complete_version,
 )
-from kwire_cli.cli.fits import BATCHES, BODIES, CAPTURES, FRAMES, MESSAGES, RECORDS
+from kwire_cli.cli.fits import BATCHES, BODIES, CAPTURES, FRAMES, MESSAGES
 from kwire_cli.cli.sorting import Order, order_of
 from kwire_cli.cli.typed_options import Printing, flag, option, size_of
 from kwire_cli.records.formats import CHOICES

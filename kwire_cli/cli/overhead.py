@@ -15,7 +15,7 @@ import click
 from kwire_cli.analysis.costs.batching import BATCH_SIZES, LINGERS, Accumulators, Setting
 from kwire_cli.analysis.costs.overhead import Overhead
 from kwire_cli.cli.capture_inputs import Choice
-from kwire_cli.cli.command import Command, Fit
+from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_dimensions, complete_file
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.fits import BATCHES, refuse_unfit
@@ -29,8 +29,7 @@ from kwire_cli.cli.options import (
     RecordSets,
     Tables,
 )
-from kwire_cli.cli.typed_options import argument, numbers_of, option, size_of, takes
-from kwire_cli.errors import InputError
+from kwire_cli.cli.typed_options import argument, option, size_of, takes
 from kwire_cli.facts.costs.columns import DIMENSIONS, owners_of
 from kwire_cli.facts.costs.counting import Costs, number_of
 from kwire_cli.facts.costs.limits import NAMES
@@ -54,7 +53,6 @@ DEFAULTS = {
     "segments": (("topic", "partition"), ("kind",)),
 }
 """The default tables, by the kind of the first input."""
-FOLDERS = Fit(BATCHES.kinds, "folders of a log directory")
 MAX_SETTINGS = 200
 MAX_SETTING = 2147483647
 """Maximum of linger.ms and batch.size in Kafka."""
@@ -91,13 +89,6 @@ class Options(Choosing, Tables, Messages, Captures, RecordSets, Decompression, D
         "--limits/--no-limits",
         default=True,
         help="Show how far the largest items are from Kafka's limits.",
-    )
-    topics: tuple[str, ...] = option(
-        "--topic",
-        fits=FOLDERS,
-        multiple=True,
-        metavar="NAME",
-        help="Count only partitions of this topic (folders); repeatable.",
     )
     kafka_limits: tuple[str, ...] = option(
         "--kafka-limit",
@@ -169,7 +160,12 @@ def _new_accumulators(options: Options) -> Accumulators | None:
         return None
     sizes = options.batch_sizes.split(",") if options.batch_sizes else []
     chosen = [size_of(text, "--batch-size") for text in sizes] or BATCH_SIZES
-    lingers = numbers_of(options.linger, "--linger") if options.linger else LINGERS
+    try:
+        lingers = [int(text) for text in options.linger.split(",")] if options.linger else LINGERS
+    except ValueError:
+        raise click.UsageError(f"--linger takes milliseconds such as 0,5,20, not {options.linger!r}") from None
+    if min(lingers) < 0:
+        raise click.UsageError(f"--linger takes milliseconds such as 0,5,20, not {options.linger!r}")
     if max(*lingers, *chosen) > MAX_SETTING:
         raise click.UsageError(f"--linger and --batch-size: linger.ms and batch.size can be at most {MAX_SETTING}")
     settings = [Setting(linger, size) for linger, size in product(sorted(set(lingers)), sorted(set(chosen)))]
@@ -238,8 +234,6 @@ class Counting:
         options = self.options
         for file in opened.files():
             topic = options.as_topic or file.topic
-            if options.topics and topic not in options.topics:
-                continue
             content = file.content
             overhead = self._begin_input("segments", file.label)
             self.decodable = self.decodable or len(content) > 0
@@ -251,8 +245,6 @@ class Counting:
             if opened.caller.stopped:
                 break
         opened.caller.done()
-        if self._overhead is None:
-            raise InputError("there is no partition of this topic", file=opened.label)
 
     def _count_capture(self, opened: CaptureInput, choice: Choice) -> None:
         """Count a capture, or all files of a capture point."""

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import re
 from functools import wraps
-from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 import click
@@ -23,7 +22,7 @@ import click
 from kwire_cli.cli.command import Fit, Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable
 
     from kwire_cli.cli.environment import Environment
 
@@ -186,68 +185,3 @@ def milliseconds_of(every: str) -> int:
     if milliseconds < 1:
         raise click.UsageError(f"--every takes a duration of at least 1ms, such as 500ms, 10s, 5m or 1h, not {every!r}")
     return milliseconds
-
-
-MOST = 1000
-"""Maximum count of combinations, and of numbers in one range."""
-
-
-EVERY = 12
-"""Ranges with more numbers than this are sampled at 1, 2, 5, 10, 20, 50 and so on."""
-
-
-def combinations(ranges: Mapping[str, tuple[int, ...]]) -> list[dict[str, int]]:
-    """Return all combinations with one number of each range. The last range varies fastest.
-
-    Raise UsageError if there are more than MOST combinations.
-    """
-    total = 1
-    for choices in ranges.values():
-        total *= len(choices)
-    if total > MOST:
-        raise click.UsageError(f"the ranges make {total} combinations; {MOST} are the most allowed")
-    return [dict(zip(ranges, chosen, strict=True)) for chosen in product(*ranges.values())]
-
-
-def numbers_of(text: str, option: str) -> tuple[int, ...]:
-    """Parse a number, a list such as `1,10,100`, or a range such as `1..1000` or `1..20:5`, without duplicates.
-
-    A range with a step contains every number of that step. A long range without one contains its ends and the numbers
-    1, 2, 5, 10, 20, 50 and so on between them. Raise UsageError for other text.
-    """
-    values: list[int] = []
-    try:
-        for part in text.split(","):
-            values += _expand_range(part.strip())
-    except ValueError:
-        raise click.UsageError(
-            f"{option}: {text!r} is not a number, list (1,10,100) or range (1..1000, 1..20:5)"
-        ) from None
-    distinct = tuple(dict.fromkeys(values))
-    if len(distinct) > MOST or min(distinct) < 0:
-        raise click.UsageError(f"{option}: {text!r}: at most {MOST} numbers, none of them negative")
-    return distinct
-
-
-def _expand_range(text: str) -> Iterator[int]:
-    low_text, dots, rest = text.partition("..")
-    if not dots:
-        yield int(text)
-        return
-    high_text, colon, step_text = rest.partition(":")
-    low = int(low_text)
-    high = int(high_text)
-    step = int(step_text) if colon else 1
-    if low > high or step < 1:
-        raise ValueError
-    if colon or high - low < EVERY:
-        if (high - low) // step > MOST:
-            raise ValueError
-        yield from range(low, high + 1, step)
-        return
-    yield low
-    unit = 1
-    while unit <= high:
-        yield from (number for number in (unit, 2 * unit, 5 * unit) if low < number < high)
-        unit *= 10
-    yield high

@@ -83,8 +83,8 @@ SEGMENT = ROOT / "samples/segments/orders-zstd-0"
     ("words", "arguments"),
     [
         ((), {}),
-        (("--record-forms", "v1,v2", "--batch", "3,all"), {"forms": ["v1", "v2"], "batches": [3, "all"]}),
-        (("--codec", "lz4"), {"codec": "lz4"}),
+        (("--form", "v1", "--form", "v2", "--batch", "3,all"), {"forms": ["v1", "v2"], "batches": [3, "all"]}),
+        (("--codec", "lz4,zstd:3"), {"codecs": ["lz4", "zstd:3"]}),
     ],
 )
 def test_records_are_compared(words, arguments):
@@ -104,13 +104,12 @@ def test_values_are_compared():
         ((), {}, "give captures or logs, or a message and its values"),
         ((CAPTURE,), {"forms": ["pakced"]}, "unknown form 'pakced'; did you mean packed"),
         ((SEGMENT,), {"forms": ["packed"]}, "unknown form 'packed'"),
-        ((SEGMENT,), {"codec": "zip"}, "unknown codec 'zip'; did you mean gzip"),
+        ((SEGMENT,), {"codecs": ["zip"]}, "--codec takes none, gzip"),
         ((CAPTURE,), {"forms": ["packed"], "fields": ["maxBites"]}, "did you mean maxBytes"),
         ((CAPTURE,), {"proposals": [ZONE], "assume": ["zone=a"]}, "no new field has this path"),
         ((CAPTURE,), {"proposals": [ZONE], "filter": "api == Heartbeat"}, "no message is changed"),
         ((CAPTURE,), {"filter": "frame > 9000"}, "there is no message to price"),
         ((CAPTURE, SEGMENT), {}, "captures, or logs, but not both"),
-        ((SEGMENT, CAPTURE), {}, "captures, or logs, but not both"),
         ((), {"message": "HeartbeatRequest", "version": 99, "values": {}}, "99"),
     ],
 )

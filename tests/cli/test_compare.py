@@ -3,7 +3,6 @@ writes.
 """
 
 import json
-import re
 
 from kit.commands import ROOT, json_of, kwire, lines_of, refusal_of
 
@@ -19,17 +18,6 @@ def forms(*arguments, **streams):
     assert (done.code, done.err) == (0, "")
     tables = json.loads(done.out)["tables"]
     return {form["form"]: form for form in tables["forms"]}
-
-
-def test_what_decode_prints_is_a_message_with_its_version():
-    decoded = kwire("decode", FRAMES / "create-topics-v7-request.hex", "-f", "json").raw
-    body = kwire(
-        "decode", "-m", "HeartbeatRequest", "--message-version", "4", "0267000000000002680000", "-f", "json"
-    ).raw
-    assert forms("--values", "-", "--form", "flexible", stdin=decoded)["as given"]["version"] == 7
-    assert forms("--values", "-", "--form", "flexible", stdin=body)["as given"]["size"] == 10
-    given = forms("--values", "-", "-m", "HeartbeatRequest", "--message-version", "3", "--versions", "3", stdin=body)
-    assert (given["as given"]["version"], given["version 3"]["size"]) == (3, given["as given"]["size"])
 
 
 def test_a_body_on_standard_input_is_not_generated_over():
@@ -50,10 +38,9 @@ def test_all_messages_of_a_capture_are_added_up():
     facts, tables = document["facts"], document["tables"]
     decoded = lines_of("decode", CAPTURE)
     assert facts["messages"] == sum(1 for line in decoded if line.get("body") is not None)
-    for form in tables["total"]:
-        forms_of = [row for row in tables["forms"] if row["form"] == form["form"]]
-        assert form["size"] == sum(row["size"] for row in forms_of)
-        assert form["messages"] == sum(row["messages"] for row in forms_of) == facts["messages"]
+    assert tables["forms"][0]["size"] >= sum(row["given"] for row in tables["byMessage"])
+    for form in tables["forms"]:
+        assert form["messages"] == facts["messages"]
         assert form["difference"] == form["size"] - form["given"]
         if form["form"] != "as given":
             assert form["difference"] == sum(row[form["form"]] for row in tables["byMessage"])
@@ -95,30 +82,11 @@ def test_values_of_secrets_are_not_shown():
     assert "<redacted 6 bytes>" in hidden.out
 
 
-def test_a_narrow_terminal_shows_whole_numbers_of_the_newest_versions():
-    arguments = ("compare", "-m", "FetchRequest", "--make", "partitions=1,2")
-    whole = json_of(*arguments)["tables"]["byCounts"]
-    done = kwire(*arguments, terminal=True, variables={"NO_COLOR": "1", "COLUMNS": "120"})
-    heading, *rows = (line for line in done.out.splitlines() if line.startswith(("partitions ", "         ")))
-    names = re.split("  +", heading.strip())
-    others = list(whole[0])[2:]
-    assert names == ["partitions", "as given", *others[-len(names) + 2 :]]
-    assert others[len(others) - len(names) + 1].startswith("version ")
-    assert [[*map(int, row.split())] for row in rows] == [[row[name] for name in names] for row in whole]
-
-
 def test_bytes_by_field_of_messages_that_have_other_versions():
     rows = json_of("compare", ROOT / "samples/incidents/rebalancing.pcap", "--versions", "all", "--by-field")["tables"][
         "byField"
     ]
     assert {"FetchRequest", "MetadataResponse"} < {row["message"] for row in rows}
-
-
-def test_a_range_that_ends_in_too_much_is_refused_before_anything_is_priced(monkeypatch):
-    monkeypatch.setattr("kwire_cli.cli.compare_messages.generate", None)
-    assert "are too many" in refusal_of(
-        "compare", "-m", "MetadataResponse", "--versions", "12", "--make", "partitions=1..1000000"
-    )
 
 
 REQUEST = ROOT / "samples/frames/produce-v13-request.hex"

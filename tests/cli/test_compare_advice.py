@@ -39,7 +39,7 @@ def test_compare_counts_what_the_overlay_of_advice_saves(tmp_path):
     facts = advise("--write-overlay", overlay, path)["facts"]
     about = json.loads(overlay.read_text())["about"]
     assert about.startswith("Drawn by kwire compare --advise from 230 messages")
-    total = {row["form"]: row for row in json_of("compare", "--form", overlay, path)["tables"]["total"]}
+    total = {row["form"]: row for row in json_of("compare", "--form", overlay, path)["tables"]["forms"]}
     assert -total["overlay advice"]["difference"] == facts["saving"] > 0
 
 

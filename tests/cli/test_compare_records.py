@@ -44,11 +44,8 @@ def test_a_file_of_any_name_a_folder_and_standard_input_are_records(tmp_path, ex
     assert sizes(compared(*NONE, stdin=RECORDS)) == sizes(expected)
 
 
-def test_bytes_and_json_as_arguments_or_in_files_are_records_when_it_is_said(tmp_path, expected):
+def test_bytes_as_arguments_or_in_files_are_records_when_it_is_said(tmp_path, expected):
     assert sizes(compared(RECORDS.hex(), *NONE)) == sizes(expected)
-    assert sizes(compared(json.dumps(ITEM), *NONE)) == sizes(expected)
-    (tmp_path / "items.json").write_text(json.dumps([ITEM]))
-    assert sizes(compared(tmp_path / "items.json", *NONE)) == sizes(expected)
     (tmp_path / "records.hex").write_text(RECORDS.hex(" "))
     assert sizes(compared(tmp_path / "records.hex", *NONE)) == sizes(expected)
 
@@ -107,28 +104,22 @@ def test_what_holds_batches_is_told_by_name_or_content(tmp_path):
 def test_a_register_gives_names_their_numbers(tmp_path):
     file = tmp_path / "register.json"
     file.write_text('{"trace": 7}')
-    with_own = compared(json.dumps(ITEM), "--register", file, *NONE)
-    assert sizes(with_own) == sizes(compared(json.dumps(ITEM), *NONE))  # every number has four bytes
+    with_own = compared("--register", file, *NONE, stdin=RECORDS)
+    assert sizes(with_own) == sizes(compared(*NONE, stdin=RECORDS))  # every number has four bytes
 
 
-def test_csv_is_of_records_where_no_form_of_headers_is_wanted():
-    arguments = ("compare", json.dumps(ITEM), *NONE, "-f", "csv")
-    assert kwire(*arguments, "--headers-as", "none").out == kwire(*arguments).out
-    headers = kwire(*arguments, "--headers-as", "v2", "--table", "headers")
-    assert headers.out.startswith("form,records,headers,")
-
-
-def test_headers_have_numbers_and_what_each_form_loses():
+def test_headers_have_numbers():
     twice = {"key": "a", "value": {"hex": "0102"}}
     item = {"records": [{"timestamp": 5, "headers": [twice, twice, {"key": "b", "value": None}]}]}
-    found = compared(json.dumps(item), *NONE, "--headers-as", "v2,kip82-draft")
-    for row in found["tables"]["headers"]:
+    words = (*NONE, "--form", "kip82-draft", "--form", "map-json")
+    rows = compared(*words, stdin=kwire_cli.write_records([item]))["tables"]["headers"]
+    assert [row["form"] for row in rows] == ["kip82-draft", "map-json"]
+    for row in rows:
         assert row["headers"] == 3
         assert row["bytes"] - row["bytesWithoutHeaders"] == row["headerBytes"]
         assert row["bytesPerHeader"] == round(row["headerBytes"] / 3, 3)
-    assert {row["form"] for row in found["tables"]["headersCannotCarry"]} == {"kip82-draft"}
-    none = compared(json.dumps({"records": [{"timestamp": 5}]}), *NONE, "--headers-as", "v2")
-    assert none["tables"]["headers"][0]["bytesPerHeader"] is None
+    bare = compared(*words, stdin=kwire_cli.write_records([{"records": [{"timestamp": 5}]}]))
+    assert bare["tables"]["headers"][0]["bytesPerHeader"] is None
 
 
 @pytest.mark.parametrize(

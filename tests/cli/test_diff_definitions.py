@@ -83,8 +83,3 @@ def test_an_empty_file_or_hex_is_no_definition(tmp_path):
     empty.write_text("")
     assert f"{empty}:1:1: expected a value" in refusal_of("diff", empty, AFTER / "LeaseRequest.json")
     assert kwire("diff", "00:12:00:03", "00:12:00:04").code == 2  # messages, too short to be any
-
-
-def test_an_odd_version_in_a_document_is_none():
-    text = '{"api": "Metadata", "kind": "request", "apiVersion": "x", "body": {"topics": null}}'
-    assert kwire("compare", "--values", text, "--versions", "1").code == 0

@@ -22,7 +22,7 @@ def test_exit_code():
 def test_tables_of_the_page():
     document = json_of("diff", A, B)
     page = (ROOT / "docs" / "diff.md").read_text("utf-8").partition("## Two captures")[2].partition("\n## ")[0]
-    assert [f"| `{name}` |" in page for name in document["tables"]] == [True] * 8
+    assert [f"| `{name}` |" in page for name in document["tables"]] == [True] * 6
 
 
 def test_by_client():

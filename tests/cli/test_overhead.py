@@ -106,7 +106,7 @@ def test_records_are_those_that_dump_shows():
     batches = [item for item in items if "gap" not in item]
     records = [record for batch in batches for record in batch["records"]]
     tables = document(segments)["tables"]
-    for name in ("batches", "byCodec", "byRecordsInBatch", "byBytesInBatch"):
+    for name in ("batches", "byCodec", "byRecordsInBatch"):
         assert [sum(row[key] for row in tables[name]) for key in ("batches", "records", "bytes")] == [
             len(batches),
             len(records),

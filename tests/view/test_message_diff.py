@@ -3,8 +3,7 @@
 from kit.traffic import body_of
 
 import kwire_cli as kwire
-from kwire_cli.analysis.comparison.messages import compare
-from kwire_cli.analysis.comparison.nodes import Operand
+from kwire_cli.analysis.comparison.messages import Operand, compare
 from kwire_cli.message.decoded import decode
 from kwire_cli.view.differences import comparison_items
 

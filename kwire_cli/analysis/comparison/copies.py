@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.comparison.partitions import Comparison, Copy, Difference
     from kwire_cli.answer import Block, Row
-    from kwire_cli.spec.catalog import Catalog
     from kwire_cli.stores.paths import Place
 
 MOST_SHOWN = 10
@@ -85,12 +84,9 @@ class Pair(NamedTuple):
     b_files: list[Place]
 
 
-def compared(a: Place, b: Place, catalog: Catalog | None = None) -> list[tuple[Pair, Comparison]]:
-    """Return the comparison of each pair of copies in two places. Raise InputError if they cannot be compared.
-
-    If the catalog has the formats of records, details name the fields in which records differ.
-    """
-    return [(pair, _compare_pair(pair, catalog)) for pair in _pairs(a, b)]
+def compared(a: Place, b: Place) -> list[tuple[Pair, Comparison]]:
+    """Return the comparison of each pair of copies in two places. Raise InputError if they cannot be compared."""
+    return [(pair, _compare_pair(pair)) for pair in _pairs(a, b)]
 
 
 def copies_answer(comparisons: Sequence[tuple[Pair, Comparison]]) -> Answer:
@@ -175,14 +171,14 @@ def _partitions(folder: Place) -> dict[str, list[Place]]:
     return segments
 
 
-def _compare_pair(pair: Pair, catalog: Catalog | None) -> Comparison:
-    comparison = compare(_items(pair.a_files, catalog), _items(pair.b_files, catalog))
+def _compare_pair(pair: Pair) -> Comparison:
+    comparison = compare(_items(pair.a_files), _items(pair.b_files))
     if not comparison.a.batches and not comparison.b.batches and comparison.a.size + comparison.b.size:
         raise InputError(f"there is no record batch in {pair.a}, nor in {pair.b}")
     return comparison
 
 
-def _items(files: list[Place], catalog: Catalog | None) -> Iterator[Item]:
+def _items(files: list[Place]) -> Iterator[Item]:
     for file in files:
-        for item in items(source_of(file, topic=topic_at(file), catalog=catalog)):
+        for item in items(source_of(file, topic=topic_at(file))):
             yield Item(location(path_of(file.name)), item)

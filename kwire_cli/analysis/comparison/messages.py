@@ -1,39 +1,187 @@
 """Two messages or frames compared by field.
 
-One walk goes over the values of both messages. Elements of arrays are matched by their keys, in any order, and record
-sets are compared by batch and record. If all values are the same, two messages of one version may still differ in
-bytes. The difference then names the smallest value whose bytes differ. Two versions write equal values in different
-bytes, so the comparison of two versions only records that the layouts differ. `kwire compare` lists the cost of each
-form.
+Both messages are JSON documents, as `kwire decode` prints them, with records and redaction. One walk goes over both
+documents side by side. Elements of arrays are matched by their keys, in any order. The bytes of a value are found by
+its path: equal bytes of one layout end the walk early, and equal values with different bytes are differences of their
+own. Two versions write equal values in different bytes, so the comparison of two versions only records that the
+layouts differ. `kwire compare` lists the cost of each form.
 """
 
 from __future__ import annotations
 
+import base64
 import json
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.comparison.differences import At, Comparison, Difference, InOrder, Side, by_key
-from kwire_cli.analysis.comparison.nodes import NO_FIELD, NOT_REACHED, DocumentNode, MessageNode, Operand
+from kwire_cli.engine.codes import UNREAD
+from kwire_cli.engine.program import Leaf, holds_records
+from kwire_cli.engine.tree import places
+from kwire_cli.engine.values import Form
 from kwire_cli.errors import InputError
-from kwire_cli.message.frames import CARRIED, Forwarded
-from kwire_cli.records.payload_fields import holds_payloads, payloads_of
-from kwire_cli.spec.model import ZERO_UUID
+from kwire_cli.message.decoded import Decoded
+from kwire_cli.message.frames import Forwarded
+from kwire_cli.message.roles import RecordsAs
+from kwire_cli.spec.model import ZERO_UUID, field_at, fields_by_path
+from kwire_cli.structs.lengths import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.comparison.differences import Pair
-    from kwire_cli.analysis.comparison.nodes import Node
+    from kwire_cli.engine.tree import Item
     from kwire_cli.engine.values import Body
-    from kwire_cli.message.decoded import Decoded
     from kwire_cli.message.frames import Frame
-    from kwire_cli.message.roles import RecordsAs
-    from kwire_cli.records.payload_model import Payload
-    from kwire_cli.spec.catalog import Catalog
 
     Hide = Callable[[Body], frozenset[int]]
-    """The numbers of the spans of a payload that hold secrets."""
-    Hidden = Mapping[str, frozenset[int]]
+    """Returns the numbers of the spans of a payload that hold secrets."""
+
+IDENTIFYING: tuple[tuple[str, ...], ...] = (
+    ("resourceType", "resourceName"),
+    ("entityType", "entityName"),
+    ("principalType", "principalName"),
+    ("user", "mechanism"),
+    ("topicId",),
+    ("topicName",),
+    ("topic",),
+    ("name",),
+    ("partitionIndex",),
+    ("partition",),
+    ("partitionId",),
+    ("index",),
+    ("batchIndex",),
+    ("subtopologyId",),
+    ("topicGroupId",),
+    ("groupId",),
+    ("memberId",),
+    ("transactionalId",),
+    ("producerId",),
+    ("brokerId",),
+    ("nodeId",),
+    ("replicaId",),
+    ("candidateId",),
+    ("voterId",),
+    ("resourceName",),
+    ("logDir",),
+    ("user",),
+    ("id",),
+    ("firstOffset",),
+    ("key",),
+    ("tag",),
+)
+"""Fields in JSON names that identify an element of an array if no mapKey does, in the order in which they are tried."""
+_OFFSETS = (("baseOffset",), ("offset",))
+"""The fields that identify batches and records."""
+_OF_BATCH = frozenset({"position", "size", "crc", "anomalies"})
+_OF_RECORD = frozenset({"keySize", "valueSize", "sequence"})
+"""Fields that follow from the rest of a batch or record. They are not compared."""
+_BYTES = ("records[].key", "records[].value", "headers[].value")
+"""Paths in a batch whose values are bytes in base64."""
+
+
+class Inside(NamedTuple):
+    """A message in a field of another one: its type, its version if the bytes start with it, and its parts by name."""
+
+    type: str
+    version: int | None
+    parts: Mapping[str, Operand]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One of two messages.
+
+    `hidden` contains the numbers of the spans with secrets. `inside` contains the messages in its fields, by path.
+    """
+
+    body: Body
+    hidden: frozenset[int] = frozenset()
+    reading: RecordsAs = field(default_factory=RecordsAs)
+    inside: Mapping[str, Inside] = field(default_factory=dict)
+
+    @cached_property
+    def document(self) -> Document:
+        """The message in JSON form, and the same with secrets redacted."""
+        value = self._json(frozenset(), replace(self.reading, hide=None))
+        if not self.hidden and self.reading.hide is None:
+            return Document(value, value)
+        return Document(value, self._json(self.hidden, self.reading))
+
+    def _json(self, hidden: frozenset[int], reading: RecordsAs) -> Any:
+        body = self.body
+        if isinstance(body, Decoded):
+            return body.to_json(records="decoded", hidden=hidden, reading=reading)
+        return body.form(Form(hidden=hidden))
+
+    @cached_property
+    def items(self) -> dict[str, Item]:
+        """The items of the message by path. An array has the path of its count."""
+        items: dict[str, Item] = {}
+        for path, item in places(self.body.tree.root):
+            if not isinstance(item.node, Leaf) or item.node.kind != "tag-header":
+                items.setdefault(path, item)
+        return items
+
+    @cached_property
+    def fields(self) -> frozenset[str]:
+        """The paths of the fields that the version of the message has."""
+        body = self.body
+        return frozenset(path for path, one in fields_by_path(body.spec) if body.layout_version in one.versions)
+
+    def raw(self, path: str) -> bytes | None:
+        """Return the bytes of the value at a path, or None if it is not in the bytes or in a record set."""
+        item = self.items.get(path)
+        return bytes(self.body.raw.data[item.start : item.end]) if item else None
+
+    def is_secret(self, item: Item) -> bool:
+        """Return whether the bytes of an item may contain a secret."""
+        if item.span >= 0:
+            return item.span in self.hidden or (item.leaf.kind == "records" and self.reading.hide is not None)
+        return bool(self.hidden) or holds_records(self.body.entry)
+
+    def codes(self, path: str) -> list[str]:
+        """Return the codes of the anomalies in the bytes of a value."""
+        item = self.items[path]
+        return sorted({note.code for note in self.body.anomalies if item.start <= note.offset < item.end})
+
+    def gap_side(self, path: str) -> Side | None:
+        """Return the bytes after the message that could not be decoded."""
+        gap = self.body.tree.gap
+        if gap is None:
+            return None
+        size = gap.end - gap.start
+        is_hidden = gap.span in self.hidden
+        data = bytes(self.body.raw.data[gap.start : gap.end])
+        text = redacted(size) if is_hidden else base64.b64encode(data).decode("ascii")
+        return Side(path, text, gap.start, size, is_bytes=not is_hidden)
+
+
+class Document(NamedTuple):
+    """A value in JSON form, and the same as it is shown, with secrets redacted."""
+
+    value: Any
+    shown: Any
+
+    def part(self, key: Any) -> Document:
+        """Return a field or an element. If a whole value is redacted, all its parts are."""
+        shown = self.shown
+        if isinstance(shown, list) or (isinstance(shown, dict) and key in shown):
+            shown = shown[key]
+        return Document(self.value[key], shown)
+
+    @property
+    def elements(self) -> list[Document]:
+        """The elements of an array."""
+        return [self.part(index) for index in range(len(self.value))]
+
+    @property
+    def leaves(self) -> dict[str, Any]:
+        """The fields of a struct that are not secret. The key of the struct is one or more of these fields."""
+        if not isinstance(self.value, dict) or not isinstance(self.shown, dict):
+            return {}
+        return {name: part for name, part in self.value.items() if self.shown.get(name) == part}
 
 
 def compare(a: Operand, b: Operand, out: Comparison | None = None, at: At = At()) -> Comparison:  # noqa: B008 - a tuple of texts
@@ -47,168 +195,210 @@ def compare(a: Operand, b: Operand, out: Comparison | None = None, at: At = At()
             f"only two of one kind can be compared field by field: a is {a.body.message}, b is {b.body.message}"
         )
     out = Comparison() if out is None else out
-    one_layout = a.body.entry is b.body.entry
-    _Walk(out.differences, InOrder(), one_layout=one_layout).structs_or_bytes(a.root, b.root, at)
+    walk = _Walk(a, b, out, at)
+    walk.values(a.document, b.document, at)
     gaps = a.gap_side(at.below("gap").a), b.gap_side(at.below("gap").b)
     if gaps[0] != gaps[1]:
         one_sided = "removed" if gaps[0] else "added"
         kind = "changed" if all(gaps) else one_sided
         out.differences.append(Difference(kind, at.below("gap"), *gaps, "bytes that could not be decoded"))
-    out.other_layout = out.other_layout or (not one_layout and a.root.raw != b.root.raw)
+    out.other_layout = out.other_layout or (not walk.one_layout and a.raw("") != b.raw(""))
     return out
 
 
-def compare_documents(a: DocumentNode, b: DocumentNode, at: At, order: InOrder) -> list[Difference]:
-    """Return the differences between two JSON documents, below `at`."""
-    walk = _Walk([], order, one_layout=False)
-    walk.values(a, b, at)
-    return walk.out
-
-
 class _Walk:
-    """A walk over two values, side by side. Differences go to `out`."""
+    """A walk over two documents, side by side. Differences are added to `out`, below the place `root`."""
 
-    def __init__(self, out: list[Difference], order: InOrder, *, one_layout: bool) -> None:
+    def __init__(self, a: Operand, b: Operand, out: Comparison, root: At) -> None:
+        self.a = a
+        self.b = b
         self.out = out
-        self.order = order
-        self.one_layout = one_layout
+        self.root = root
+        self.one_layout = a.body.entry is b.body.entry
+        self.order = InOrder()
+        self.derived: dict[str, frozenset[str]] = {}
+        for leaf in (*a.body.entry.program.leaves, *b.body.entry.program.leaves):
+            if leaf.kind == "records":
+                self.derived |= {f"{leaf.path}[]": _OF_BATCH, f"{leaf.path}[].records[]": _OF_RECORD}
 
-    def add(self, kind: str, at: At, p: Node | None, q: Node | None, detail: str = "", *, layout: bool = False) -> None:
-        raw = kind == "bytes"
-        a = p.side(at.a, at.field, raw=raw) if p else None
-        b = q.side(at.b, at.field, raw=raw) if q else None
-        self.out.append(Difference(kind, at, a, b, detail, layout))
+    def local(self, at: At) -> At:
+        """Return a place as a place in the message, without the root."""
+        if not self.root.field:
+            return at
+        return At(*(path[len(root) :].lstrip(".") for path, root in zip(at, self.root, strict=True)))
 
-    def values(self, p: Node, q: Node, at: At) -> None:
+    def add(self, kind: str, at: At, p: Document | None, q: Document | None, detail: str = "") -> None:
+        """Add a difference."""
+        local = self.local(at)
+        a = self.side(self.a, at.a, local.a, at.field, p, raw=kind == "bytes") if p else None
+        b = self.side(self.b, at.b, local.b, at.field, q, raw=kind == "bytes") if q else None
+        lacks = self.a if a is None else self.b
+        is_layout = local.field in self.a.fields ^ self.b.fields
+        if is_layout:
+            detail = f"version {lacks.body.layout_version} has no such field"
+        self.out.differences.append(Difference(kind, at, a, b, detail, is_layout))
+
+    def side(self, operand: Operand, path: str, local: str, name: str, document: Document, *, raw: bool) -> Side:
+        """Return a message's side of a difference. With `raw` it contains the bytes, unless they may be a secret."""
+        item = operand.items.get(local)
+        shown = document.shown
+        if item is None:
+            is_text = isinstance(shown, str) and not shown.startswith("<")
+            return Side(path, shown, is_bytes=is_text and name.endswith(_BYTES))
+        is_secret = operand.is_secret(item)
+        return Side(
+            path,
+            shown,
+            item.start,
+            item.end - item.start,
+            operand.body,
+            item if isinstance(item.node, Leaf) and not is_secret else None,
+            raw=operand.raw(local) if raw and not is_secret else None,
+        )
+
+    def values(self, p: Document, q: Document, at: At) -> None:
         """Compare two values of one field."""
-        if p.is_null is not q.is_null:
-            self.add("changed", at, p, q)
-        elif isinstance(p, MessageNode) and isinstance(q, MessageNode):
-            if not (self.one_layout and p.raw == q.raw):
-                self.structs_or_bytes(p, q, at)
-        elif not p.is_null:
-            self.present(p, q, at)
-
-    def structs_or_bytes(self, p: MessageNode, q: MessageNode, at: At) -> None:
-        """Compare two values of messages. Their bytes count if nothing else differs."""
-        before = len(self.out)
-        if not p.is_null:
-            self.present(p, q, at)
-        if not self.one_layout or p.raw == q.raw or len(self.out) > before:
+        local = self.local(at)
+        mine = self.a.raw(local.a)
+        other = self.b.raw(local.b)
+        has_bytes = self.one_layout and mine is not None and other is not None
+        if has_bytes and mine == other:
             return
-        if p.kind == "struct" and p.tags and q.tags and p.tags.raw != q.tags.raw:
-            self.add_bytes(p.tags, q.tags, at.below("_tags"))
-        else:
-            self.add_bytes(p, q, at)
+        before = len(self.out.differences)
+        if isinstance(p.value, dict) and isinstance(q.value, dict):
+            self.structs(p, q, at)
+        elif isinstance(p.value, list) and isinstance(q.value, list):
+            self.arrays(p, q, at)
+        elif (p.value != q.value or type(p.value) is not type(q.value)) and not self.compare_inside(local, at):
+            self.add("changed", at, p, q)
+        if len(self.out.differences) > before or mine == other:
+            return
+        if f"{local.field}[]" in self.derived and p.value != q.value:
+            self.records_in_other_bytes(p, q, at)
+        elif has_bytes:
+            self.in_other_bytes(p, q, at, local)
 
-    def add_bytes(self, p: MessageNode, q: MessageNode, at: At) -> None:
-        """Add a difference of bytes between equal values, with the codes of the anomalies in the bytes."""
-        codes = [f"{', '.join(node.codes)} in {name}" for name, node in (("a", p), ("b", q)) if node.codes]
+    def records_in_other_bytes(self, p: Document, q: Document, at: At) -> None:
+        """Add record sets whose records are the same, or cannot be read."""
+        unread = [name for name, batches in (("a", p), ("b", q)) if any(map(_is_unread, batches.value or ()))]
+        if unread:
+            self.add("changed", at, p, q, f"not all records of {' and '.join(unread)} can be read")
+        else:
+            self.add("bytes", at, p, q, "the same records, written in another way")
+
+    def in_other_bytes(self, p: Document, q: Document, at: At, local: At) -> None:
+        """Add equal values in different bytes, with the codes of the anomalies in the bytes."""
+        tags = local.below("_tags")
+        if {self.a.raw(tags.a), self.b.raw(tags.b)} - {None} and self.a.raw(tags.a) != self.b.raw(tags.b):
+            at = at.below("_tags")
+            local = tags
+        codes = [
+            f"{', '.join(found)} in {name}"
+            for name, found in (("a", self.a.codes(local.a)), ("b", self.b.codes(local.b)))
+            if found
+        ]
         self.add("bytes", at, p, q, "; ".join(codes))
 
-    def present(self, p: Node, q: Node, at: At) -> None:
-        """Compare two values that are not null."""
-        if p.kind == q.kind == "struct":
-            self.structs(p, q, at)
-        elif p.kind == q.kind == "array":
-            self.arrays(p, q, at)
-        elif isinstance(p, MessageNode) and isinstance(q, MessageNode) and p.kind == q.kind == "records":
-            self.records(p, q, at)
-        elif p.value != q.value or type(p.value) is not type(q.value):
-            self.add("changed", at, p, q)
-
-    # Structs
-
-    def structs(self, p: Any, q: Any, at: At) -> None:
+    def structs(self, p: Document, q: Document, at: At) -> None:
         """Compare two structs, field by field."""
-        for name in dict.fromkeys([*p.names(q), *q.names(p)]):
-            mine = p.fields.get(name)
-            other = q.fields.get(name)
-            if mine and other:
-                self.values(mine, other, at.below(name))
-            elif mine:
-                self.one_sided(mine, q, name, at.below(name), in_a=True)
-            elif other:
-                self.one_sided(other, p, name, at.below(name), in_a=False)
-
-    def one_sided(self, node: Node, lacks: Node, name: str, at: At, *, in_a: bool) -> None:
-        """Add a field that only one side has.
-
-        The other side left the field out, ends before it, or its layout does not have the field.
-        """
-        default = lacks.defaults.get(name, NO_FIELD)
-        kind = "removed" if in_a else "added"
-        p, q = (node, None) if in_a else (None, node)
-        if isinstance(lacks, DocumentNode) or name.startswith("_tags["):
-            self.add(kind, at, p, q)
-        elif default is NO_FIELD:
-            detail = f"version {lacks.message.body.layout_version} has no such field"
-            self.add(kind, at, p, q, detail, layout=True)
-        elif default is NOT_REACHED:
-            self.add(kind, at, p, q, f"the bytes of {'b' if in_a else 'a'} do not reach it")
-        elif node.value != default or self.one_layout:
-            same = node.value == default
-            here = node.side(at.a if in_a else at.b, raw=same)
-            there = Side(at.b if in_a else at.a, default)
-            detail = f"{'b' if in_a else 'a'} leaves it out: the default"
-            a, b = (here, there) if in_a else (there, here)
-            self.out.append(Difference("bytes" if same else "changed", at, a, b, detail))
-
-    def records(self, p: MessageNode, q: MessageNode, at: At) -> None:
-        """Compare record sets by batch and record, and their bytes only if the records are the same."""
-        mine = p.records()
-        other = q.records()
-        differences = compare_documents(mine, other, at, self.order)
-        self.out += differences
-        if not differences and p.payload != q.payload:
-            unread = [name for name, batches in (("a", mine), ("b", other)) if _has_unread(batches)]
-            if unread:
-                self.add("changed", at, p, q, f"not all records of {' and '.join(unread)} can be read")
-            else:
-                self.add("bytes", at, p, q, "the same records, written in another way")
-
-    # Arrays
-
-    def arrays(self, p: Any, q: Any, at: At) -> None:
-        """Compare two arrays by pairs of elements."""
-        for pair, key in self.pairs(p, q):
-            place = at.element(pair.a, pair.b, key)
-            mine = None if pair.a is None else p.elements[pair.a]
-            other = None if pair.b is None else q.elements[pair.b]
-            if mine is None or other is None:
-                self.add("added" if mine is None else "removed", place, mine, other)
+        left_out = self.derived.get(self.local(at).field, frozenset())
+        if left_out is _OF_RECORD and p.value.get("decoded") and q.value.get("decoded"):
+            # If the decoded key or value differs, its bytes are not compared.
+            mine = p.value["decoded"]
+            other = q.value["decoded"]
+            left_out = left_out | {name for name in ("key", "value") if mine.get(name) != other.get(name)}
+        for name in dict.fromkeys([*p.value, *q.value]):
+            place = at.below(name)
+            if name in left_out:
                 continue
-            if pair.moved:
-                self.add("moved", place, mine, other)
-            self.values(mine, other, place)
+            if name in p.value and name in q.value:
+                self.values(p.part(name), q.part(name), place)
+            elif name in p.value:
+                self.add("removed", place, p.part(name), None)
+            else:
+                self.add("added", place, None, q.part(name))
 
-    def pairs(self, p: Any, q: Any) -> Iterator[tuple[Pair, str | None]]:
+    def arrays(self, p: Document, q: Document, at: At) -> None:
+        """Compare two arrays by pairs of elements."""
+        mine = p.elements
+        other = q.elements
+        for pair, key in self.pairs(mine, other, at):
+            place = at.element(pair.a, pair.b, key)
+            if pair.a is None:
+                self.add("added", place, None, other[pair.b or 0])
+            elif pair.b is None:
+                self.add("removed", place, mine[pair.a], None)
+            else:
+                if pair.moved:
+                    self.add("moved", place, mine[pair.a], other[pair.b])
+                self.values(mine[pair.a], other[pair.b], place)
+
+    def pairs(self, mine: list[Document], other: list[Document], at: At) -> Iterator[tuple[Pair, str | None]]:
         """Yield the pairs of elements by the first key that identifies all of them on both sides, else in order.
 
         Each pair comes with its key as a string: `name="orders"`, `partitionIndex=3`.
         """
-        rows_of_p = [element.leaves for element in p.elements]
-        rows_of_q = [element.leaves for element in q.elements]
+        local = self.local(at)
+        rows_of_p = [element.leaves for element in mine]
+        rows_of_q = [element.leaves for element in other]
         names: tuple[str, ...] = ()
         if all(rows_of_p) and all(rows_of_q):
-            keys = dict.fromkeys([*p.keys, *q.keys]) if p.keys != q.keys else p.keys
-            names = _find_key(keys, rows_of_p, rows_of_q)
+            names = _find_key(self.keys(local.field), rows_of_p, rows_of_q)
         if names:
             keys_of_p = [_key_values(row, names) for row in rows_of_p]
             keys_of_q = [_key_values(row, names) for row in rows_of_q]
             pairs = by_key(keys_of_p, keys_of_q)
         else:
-            identities_of_p = [element.identity for element in p.elements]
-            identities_of_q = [element.identity for element in q.elements]
-            pairs = self.order.pairs(identities_of_p, identities_of_q)
+            left_out = self.derived.get(f"{local.field}[]", frozenset())
+            pairs = self.order.pairs(
+                [_identity(element.value, left_out) for element in mine],
+                [_identity(element.value, left_out) for element in other],
+            )
         for pair in pairs:
             row = rows_of_q[pair.b or 0] if pair.a is None else rows_of_p[pair.a]
             label = ",".join(f"{name}={json.dumps(row[name], ensure_ascii=False)}" for name in names)
             yield pair, label or None
 
+    def keys(self, path: str) -> Iterator[tuple[str, ...]]:
+        """Yield the fields that may identify the elements of an array: offsets or mapKeys first, then IDENTIFYING."""
+        if f"{path}[]" in self.derived:
+            yield from _OFFSETS
+        for spec in dict.fromkeys((self.a.body.spec, self.b.body.spec)):
+            array = field_at(spec, path.replace("[]", ""))
+            if keys := tuple(one.json_name for one in (spec.struct_fields(array) if array else ()) if one.map_key):
+                yield keys
+        yield from IDENTIFYING
 
-def _has_unread(batches: DocumentNode) -> bool:
-    return any(element.is_unread for element in batches.elements)
+    def compare_inside(self, local: At, at: At) -> bool:
+        """Compare the messages in two fields of bytes. Return False if there are none, or no difference of values.
+
+        Offsets within a payload count from the start of the field.
+        """
+        mine = self.a.inside.get(local.a)
+        other = self.b.inside.get(local.b)
+        if mine is None or other is None or mine.type != other.type:
+            return False
+        before = len(self.out.differences)
+        if mine.version != other.version:
+            sides = Side(at.a, mine.version), Side(at.b, other.version)
+            detail = f"the version of the {mine.type} in the bytes"
+            self.out.differences.append(Difference("changed", at.below("version"), *sides, detail))
+        for name in mine.parts:
+            if name in other.parts:
+                compare(mine.parts[name], other.parts[name], self.out, at.below(name) if name else at)
+        return len(self.out.differences) > before
+
+
+def _is_unread(batch: Any) -> bool:
+    """Return whether this is a gap, or a batch with records that cannot be read."""
+    return "gap" in batch or any(note["code"] in UNREAD for note in batch["anomalies"])
+
+
+def _identity(value: Any, left_out: frozenset[str]) -> Any:
+    """Return what makes elements of an array equal: the value, or the JSON text of a struct without derived fields."""
+    if isinstance(value, dict):
+        value = {name: part for name, part in value.items() if name not in left_out}
+    return json.dumps(value) if isinstance(value, dict | list) else value
 
 
 def _find_key(
@@ -236,141 +426,77 @@ def _is_distinct(rows: Sequence[Mapping[str, Any]], names: tuple[str, ...]) -> b
     return len(keys) == len(rows)
 
 
-# Bytes that contain messages: the differences within the messages replace the difference of the bytes.
+# Comparison of two requests, or of two responses, of one api.
 
 
-def look_inside(catalog: Catalog, a: Body, b: Body, out: Comparison, hide: Hide) -> None:
-    """Replace differences of bytes with differences of the subscriptions, assignments and other payloads in the bytes.
+class FrameOperand(NamedTuple):
+    """One of two frames. `hidden` contains the spans with secrets by part, `hide` returns those of a payload."""
 
-    Offsets within a payload count from the start of the field.
-    """
-    if a.guess or b.guess or not holds_payloads(a.message):
-        return
-    mine = _payloads_by_path(catalog, a)
-    other = _payloads_by_path(catalog, b)
+    frame: Frame
+    hidden: Mapping[str, frozenset[int]]
+    reading: RecordsAs
+    hide: Hide
 
-    def inside(each: Difference, one: Side, two: Side) -> Comparison | None:
-        p = mine.get(one.path)
-        q = other.get(two.path)
-        if p is None or q is None or p.type != q.type or not p.body or not q.body:
-            return None
-        found = compare(Operand(p.body, hide(p.body)), Operand(q.body, hide(q.body)), at=each.at)
-        _replace(found, inside)
-        if p.version != q.version:
-            at = each.at.below("version")
-            detail = f"the version of the {p.type} in the bytes"
-            version = Difference("changed", at, Side(at.a, p.version), Side(at.b, q.version), detail)
-            found.differences.insert(0, version)
-        elif not found.differences:  # the bytes before the message differ
-            found.differences.append(each)
-        return found
+    @property
+    def parts(self) -> dict[str, Operand]:
+        """The header and the body. The body has no name."""
+        frame = self.frame
+        parts = {}
+        if frame.header:
+            parts["header"] = Operand(frame.header, self.hidden.get("header", frozenset()), self.reading)
+        if frame.body:
+            hidden = self.hidden.get("body", frozenset())
+            parts[""] = Operand(frame.body, hidden, self.reading, self._inside(frame.body, hidden))
+        return parts
 
-    if mine and other:
-        _replace(out, inside)
+    def _inside(self, body: Body, hidden: frozenset[int]) -> dict[str, Inside]:
+        """Return the messages in the fields of the body. Hidden fields are not examined."""
+        secret = {span.path for number, span in enumerate(body.spans) if number in hidden}
+        inside = {}
+        for found in self.frame.inside():
+            if found.path in secret:
+                continue
+            if isinstance(found, Forwarded):
+                parts = FrameOperand(found.frame, {}, self.reading, self.hide).parts
+                inside[found.path] = Inside(found.type.partition(" ")[0], None, parts)
+            elif found.body:
+                inside[found.path] = Inside(
+                    found.type, found.version, {"": Operand(found.body, self.hide(found.body), self.reading)}
+                )
+        return inside
 
-
-def _payloads_by_path(catalog: Catalog, body: Body) -> dict[str, Payload]:
-    return {entry.path: entry for entry in payloads_of(catalog, body.spec, body.version, body.tree)}
-
-
-def _replace(out: Comparison, inside: Callable[[Difference, Side, Side], Comparison | None]) -> None:
-    """Replace each difference of bytes by the differences that `inside` returns for it.
-
-    Redacted bytes are not examined. The difference is kept if `inside` returns None, because the bytes do not contain
-    a message.
-    """
-    differences: list[Difference] = []
-    for each in out.differences:
-        shown = each.kind == "changed" and each.a and each.b and each.a.item and each.b.item
-        found = inside(each, each.a, each.b) if shown and each.a and each.b else None
-        out.other_layout = out.other_layout or (found is not None and found.other_layout)
-        differences += found.differences if found else [each]
-    out.differences = differences
+    @property
+    def description(self) -> str:
+        """The api and the kind of the frame as far as they may be shown."""
+        frame = self.frame.shown(dict(self.hidden))
+        name = frame.api or (f"api key {frame.api_key}" if frame.api_key is not None else "")
+        return f"{name} {frame.kind}".strip()
 
 
-# Comparison of two requests, or of two responses, of one api: size prefix, header and body.
-
-
-def compare_frames(
-    a: Frame,
-    b: Frame,
-    hidden: tuple[Hidden, Hidden],
-    reading: tuple[RecordsAs, RecordsAs],
-    hide: Hide,
-    at: At = At(),  # noqa: B008 - a tuple of texts
-) -> Comparison:
-    """Return the differences between two frames, below `at`. Paths in their headers begin with `header`.
-
-    `hidden` contains the spans to redact by part, and `hide` returns the spans to redact in a payload. A size prefix
-    follows from the bytes that it counts, so size prefixes are compared only if one of them is wrong.
+def compare_frames(a: FrameOperand, b: FrameOperand) -> Comparison:
+    """Return the differences between two frames. Paths in their headers begin with `header`.
 
     Raises InputError if the frames are not both requests, or both responses, of one api, or if a body could not be
     read.
     """
-    for name, frame in (("a", a.shown(hidden[0])), ("b", b.shown(hidden[1]))):
-        if not frame.body:
-            what = _describe_frame(frame)
+    for name, operand in (("a", a), ("b", b)):
+        if not operand.frame.body:
             raise InputError(
-                f"{name} has no body that can be compared: {what}; --api and --message-version say what it is"
+                f"{name} has no body that can be compared: {operand.description}; --api and --message-version say what "
+                "it is"
             )
-    if (a.kind, a.api) != (b.kind, b.api):
+    if (a.frame.kind, a.frame.api) != (b.frame.kind, b.frame.api):
         raise InputError(
-            f"only two of one kind can be compared field by field: a is {_describe_frame(a.shown(hidden[0]))}, b is "
-            f"{_describe_frame(b.shown(hidden[1]))}"
+            f"only two of one kind can be compared field by field: a is {a.description}, b is {b.description}"
         )
-
-    def operands(mine: Decoded, other: Decoded, part: str) -> tuple[Operand, Operand]:
-        return (
-            Operand(mine, hidden[0].get(part, frozenset()), reading[0]),
-            Operand(other, hidden[1].get(part, frozenset()), reading[1]),
-        )
-
     out = Comparison()
-    if a.prefix and b.prefix and any(note.code == "FRAME_SIZE_MISMATCH" for note in (*a.notes, *b.notes)):
-        compare(*operands(a.prefix, b.prefix, "size"), out, at)
-    if a.header and b.header and a.header.message == b.header.message:
-        compare(*operands(a.header, b.header, "header"), out, at.below("header"))
-    _compare_between(a, b, out, at.below("header"))
-    if a.body and b.body:
-        compare(*operands(a.body, b.body, "body"), out, at)
-        if not (a.guess or b.guess):
-            look_inside(a.catalog, a.body, b.body, out, hide)
-            _compare_forwarded(a, b, out, reading, hide)
+    mine = a.parts
+    other = b.parts
+    for name in mine:
+        if name in other:
+            compare(mine[name], other[name], out, At().below(name) if name else At())
+    one, two = (bytes(each.frame.data[each.frame.start : each.frame.stop]) for each in (a, b))
+    if one != two and not out.other_bytes:
+        sides = Side("", None, 0, len(one)), Side("", None, 0, len(two))
+        out.differences.append(Difference("bytes", At(), *sides, "the size prefix, or bytes between header and body"))
     return out
-
-
-def _compare_forwarded(a: Frame, b: Frame, out: Comparison, reading: tuple[RecordsAs, RecordsAs], hide: Hide) -> None:
-    """Replace differences of bytes by differences of the forwarded requests in the bytes. Redacted bytes are kept."""
-    path = CARRIED.get(a.body.message if a.body else "")
-    if not path:
-        return
-    carried = [*_forwarded_frames(a), *_forwarded_frames(b)]
-    if len(carried) != 2 or not all(frame.body for frame in carried) or carried[0].api != carried[1].api:
-        return
-
-    def inside(each: Difference, one: Side, _: Side) -> Comparison | None:
-        if not one.item or one.item.node.name != path:
-            return None
-        return compare_frames(carried[0], carried[1], ({}, {}), reading, hide, each.at)
-
-    _replace(out, inside)
-
-
-def _forwarded_frames(frame: Frame) -> list[Frame]:
-    return [entry.frame for entry in frame.inside() if isinstance(entry, Forwarded)]
-
-
-def _describe_frame(frame: Frame) -> str:
-    name = frame.api or (f"api key {frame.api_key}" if frame.api_key is not None else "")
-    return f"{name} {frame.kind}".strip()
-
-
-def _compare_between(a: Frame, b: Frame, out: Comparison, place: At) -> None:
-    """Add bytes between the header and the body, which some clients write."""
-    spots = [(frame.header.raw.used, frame.body.start) for frame in (a, b) if frame.header and frame.body]
-    extra = [bytes(frame.data[start:stop]) for frame, (start, stop) in zip((a, b), spots, strict=False)]
-    if len(extra) == 2 and extra[0] != extra[1]:
-        mine, other = (
-            Side(place.path, None, start, len(data), raw=data) for (start, _), data in zip(spots, extra, strict=True)
-        )
-        out.differences.append(Difference("bytes", place, mine, other, "bytes between header and body"))

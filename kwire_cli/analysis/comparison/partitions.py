@@ -12,7 +12,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.analysis.comparison.decoded_records import differing_fields
 from kwire_cli.engine.codes import UNREAD
 from kwire_cli.records.batch import PADDING, Batch
 
@@ -304,7 +303,6 @@ def _kind(a: list[Batch], b: list[Batch], last: int) -> tuple[str, int, str]:
     mine = _records(a, offset, last, notes["a"])
     other = _records(b, offset, last, notes["b"])
     same = 0
-    fields = ""
     is_keyless = False
     changed: int | None = None
     lacking: int | None = None
@@ -315,7 +313,6 @@ def _kind(a: list[Batch], b: list[Batch], last: int) -> tuple[str, int, str]:
                 same += 1
             elif changed is None:
                 changed = one.offset
-                fields = differing_fields(a[0].source, one, two)
         elif record := one or two:
             lacks["b" if one else "a"] += 1
             lacking = record.offset if lacking is None else min(lacking, record.offset)
@@ -326,7 +323,7 @@ def _kind(a: list[Batch], b: list[Batch], last: int) -> tuple[str, int, str]:
     first = min((each for each in (changed, lacking) if each is not None), default=None)
     at = offset if is_one or first is None else first
     if changed is not None or len(lacks) > 1:
-        detail = f"the record at offset {first} is the first that differs{f': {fields}' if fields else ''}"
+        detail = f"the record at offset {first} is the first that differs"
         return "RECORDS" if is_one else "BOUNDARIES", at, batches + detail
     for name, count in lacks.items():
         detail = f"{name} lacks {count} of {same + count} records, the first at offset {lacking}"

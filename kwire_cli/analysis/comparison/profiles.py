@@ -1,4 +1,4 @@
-"""Profiles of the clients of one side of a comparison: apis, versions, fields, configuration, rhythm and groups.
+"""Profiles of the clients of one side of a comparison: apis, versions, fields and configuration.
 
 The queries in `questions/profiles` compute the profiles from tables of traffic. Clients are grouped by the name of
 their software or by their client id, or all clients of a side are one group.
@@ -32,8 +32,6 @@ KEYS: dict[str, tuple[str, ...]] = {
     "errors": ("api_key", "error"),
     "settings": ("setting",),
     "fields": ("api_key", "path"),
-    "rhythm": ("number",),
-    "counts": ("number",),
 }
 """The columns by which rows of both sides belong together, by query."""
 

@@ -38,7 +38,7 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     """Return the differences between the traffic of two sides, whose inputs have these names.
 
     Clients are compared by the name of their software, or by client id. `found` is set if apis, versions, set fields
-    or configuration differ, or if only one side has a client or a number.
+    or configuration differ, or if only one side has a client.
     """
     mine = a.clients(by)
     other = b.clients(by)
@@ -51,10 +51,8 @@ def traffic_answer(a: Profiles, b: Profiles, names: tuple[str, str], by: By = "s
     profiles_of_b = b.profiles(grouping)
     both = [(name, profiles_of_a[name], profiles_of_b[name]) for name, *sides in pairs if all(sides)]
     rows_of = {name: _rows_of_pairs(rows, both) for name, (_, rows) in TABLES.items()}
-    numbers = [*rows_of["costs"], *rows_of["rhythm"], *rows_of["counts"]]
-    rows = {name: rows_of[name] for name in ("apis", "settings", "fields")} | {"numbers": numbers}
+    rows = {name: rows_of[name] for name in ("apis", "settings", "fields")}
     differences = _count_verdicts(rows, verdict=True)
-    differences["numbers on one side"] = differences.pop("numbers")
     left_out = _count_verdicts(rows, verdict=None)
     compared = {name: len(of_table) - left_out[name] for name, of_table in rows.items()}
     uncertain = {name: count for name, count in left_out.items() if count}
@@ -179,7 +177,6 @@ COSTS = (
     *_both("ResponseBytes", "number", "resp bytes", digits=0, wide=True),
     *_both("LatencyP50Seconds", "duration", "p50", unit="ms"),
     *_both("LatencyP99Seconds", "duration", "p99", unit="ms", keep=1),
-    Column("differs", "flag", wide=True),
 )
 """Mean sizes of requests and responses, and latencies, of an api that both sides use.
 
@@ -206,22 +203,6 @@ FIELDS = (
 
 `values` contains numbers and flags. Strings are left out.
 """
-RHYTHM = (
-    Column("rhythm", title="time between"),
-    Column("config", title="configuration", keep=2),
-    *_both("Count", "count", wide=True),
-    *_both("P50Seconds", "duration", "p50", unit="ms"),
-    *_both("P99Seconds", "duration", "p99", unit="ms", keep=1),
-    Column("differs", "flag", wide=True),
-)
-"""The interval of requests that are repeated, and the client configuration that influences it."""
-COUNTS = (
-    Column("what", title="groups and batches"),
-    Column("a", "number"),
-    Column("b", "number"),
-    Column("differs", "flag", wide=True),
-)
-"""Counts of group events and batches. The value is None for a side without such events."""
 SIDES = (
     Column("client"),
     Column("side"),
@@ -272,10 +253,7 @@ def _costs(a: Profile, b: Profile) -> Iterator[Row]:
         values: list[Any] = []
         for name in names:
             values += _values(name, mine, other)
-        known_of_a = [name for name in names if mine[name] is not None]
-        known_of_b = [name for name in names if other[name] is not None]
-        complete = [bool(mine["sized"]), bool(other["sized"])]
-        yield one["api"], *values, _differs([known_of_a, known_of_b], complete)
+        yield one["api"], *values
 
 
 def _settings(a: Profile, b: Profile) -> Iterator[Row]:
@@ -301,29 +279,12 @@ def _fields(a: Profile, b: Profile) -> Iterator[Row]:
             yield without["api"], one["path"], side, one["requests"], one["texts"], detail, differs
 
 
-def _rhythm(a: Profile, b: Profile) -> Iterator[Row]:
-    for one, *both in _joined("rhythm", a, b):
-        points = [*_values("times", *both), *_values("p50_s", *both), *_values("p99_s", *both)]
-        complete = [_has_times(profile) and _shows_all(profile, one["api"]) for profile in (a, b)]
-        yield one["rhythm"], one["config"], *points, _differs_in_rows(both, complete)
-
-
-def _counts(a: Profile, b: Profile) -> Iterator[Row]:
-    for one, *both in _joined("counts", a, b):
-        of_batches = one["is_of_batches"]
-        complete = [not of_batches or _shows_all(profile, "Produce", of_batches=True) for profile in (a, b)]
-        values = [row and (row["mean"] if row["total"] is None else row["total"]) for row in both]
-        yield one["what"], *values, _differs_in_rows(both, complete)
-
-
 TABLES = {
     "apis": (APIS, _apis),
     "errors": (ERRORS, _errors),
     "costs": (COSTS, _costs),
     "settings": (SETTINGS, _settings),
     "fields": (FIELDS, _fields),
-    "rhythm": (RHYTHM, _rhythm),
-    "counts": (COUNTS, _counts),
 }
 """The tables of an answer by name: the columns, and the function that yields the rows of two profiles."""
 
@@ -339,15 +300,6 @@ def _differs(shown: Iterable[Iterable[Any]], complete: Iterable[bool]) -> bool |
     if (mine - other and b_is_complete) or (other - mine and a_is_complete):
         return True
     return None if mine ^ other else False
-
-
-def _differs_in_rows(rows: Iterable[ProfileRow | None], complete: Iterable[bool]) -> bool | None:
-    """Return whether only one side has a row, or None if unknown (see `_differs`)."""
-    return _differs(([True] if row else [] for row in rows), complete)
-
-
-def _has_times(profile: Profile) -> bool:
-    return profile["clients"][()]["span_s"] is not None
 
 
 def _shows_all(profile: Profile, api: str, *, of_batches: bool = False) -> bool:

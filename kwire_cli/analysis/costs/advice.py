@@ -15,7 +15,8 @@ from dataclasses import dataclass, field as dataclass_field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.changed_definitions import next_tags, taggable
-from kwire_cli.analysis.costs.forms import FORMS, GIVEN, TAGGED, Form, form_of
+from kwire_cli.analysis.costs.forms import AND, GIVEN, TAGGED, Form, form_of
+from kwire_cli.analysis.costs.inputs import NO_MESSAGE, certain_bodies
 from kwire_cli.analysis.costs.prices import Prices, given_total
 from kwire_cli.answer import Answer, Column, Fact, Facts, Table
 from kwire_cli.engine.values import anomalies
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from kwire_cli.answer import Row
-    from kwire_cli.engine.values import Body
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.evolution.layout import Wire
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 NEARLY_ALWAYS = 0.9
 """Minimum share of default values for which a tag is proposed."""
-TRIED = (*OWN_WIDTH, TAGGED, *(f"{name} and {TAGGED}" for name in OWN_WIDTH))
+TRIED = (*OWN_WIDTH, TAGGED, *(f"{name}{AND}{TAGGED}" for name in OWN_WIDTH))
 """The names of the forms that advice compares."""
 SHOWN = 10
 """Number of rows of each table that are displayed without --top."""
@@ -159,7 +159,8 @@ def _changes(spec: MessageSpec, forms: Mapping[str, str]) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     for path, field in fields_by_path(spec):
         for name, key in ((path, "encoding"), (f"{path}[]", "elementEncoding")):
-            if name in forms and (encoding := FORMS[forms[name]].encoding):
+            encoding = forms.get(name, "").partition(AND)[0]
+            if encoding in OWN_WIDTH:
                 changes.setdefault(path, {})[key] = sized_encoding(encoding, field.element_type)
         if path in tags:
             versions = str(field.versions & spec.flexible_versions)
@@ -194,15 +195,21 @@ class Advising:
         """Remove the messages."""
         self._stored.close()
 
-    def add(self, body: Body) -> None:
-        """Add a message."""
-        self.messages += 1
-        self.size += body.stop - body.start
-        if body.guess or body.is_early or not body.exact or anomalies(body.tree):
-            self.irregular += 1
-        else:
-            row = body.message, body.layout_version, bytes(body.data[body.start : body.stop])
-            self._stored.execute("insert into messages values (?, ?, ?)", row)
+    def add(self, subject: Any) -> None:
+        """Add the messages of a subject."""
+        for body in certain_bodies(subject):
+            self.messages += 1
+            self.size += body.stop - body.start
+            if body.guess or body.is_early or not body.exact or anomalies(body.tree):
+                self.irregular += 1
+            else:
+                row = body.message, body.layout_version, bytes(body.data[body.start : body.stop])
+                self._stored.execute("insert into messages values (?, ?, ?)", row)
+
+    @property
+    def emptiness(self) -> str:
+        """The reason why there is no advice, or an empty string."""
+        return "" if self.messages else NO_MESSAGE
 
     def advice(self, least: int = 1) -> Advice:
         """Return the advice: the changes to fields that save at least `least` bytes each."""
@@ -283,9 +290,9 @@ class Advice(NamedTuple):
             best = field.best
             name = "as it is"
             if best != GIVEN:
-                encoding = FORMS[best].encoding
+                encoding = best.partition(AND)[0]
                 width = f"{encoding}{field.kind.removeprefix('int')}"
-                name = best.replace(encoding, width, 1).replace(" and ", " ") if encoding else best
+                name = best.replace(encoding, width, 1).replace(AND, " ") if encoding in OWN_WIDTH else best
             sizes = [field.values[form] for form in (GIVEN, *OWN_WIDTH)]
             rows.append((*key, field.kind, field.count, *sizes, name, field.saving(best)))
         return _largest_first(rows)

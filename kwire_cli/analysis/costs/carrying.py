@@ -1,7 +1,7 @@
 """Conversion of a message's values to a form, which is a version of a definition.
 
 A walk over the definition removes values that the form has no field for, and adds missing fields with their defaults.
-Both are counted by path, so that a price can report the loss.
+Lost values are counted by path.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _EMPTY: dict[str, Any] = {"string": "", "bytes": "", "records": ""}
 
 
 class Misfit(NamedTuple):
-    """Values that a form has no field for, or fields of a form that the values lack.
+    """Values that a form has no field for.
 
-    `path` has no indexes. `value` is the first value, or the default that is written. Kafka drops lost values of
-    `ignorable` fields, and refuses to write other lost values.
+    `path` has no indexes. `value` is the first value. Kafka drops lost values of `ignorable` fields, and refuses to
+    write other lost values.
     """
 
     path: str
@@ -46,11 +46,10 @@ def count_misfits(into: dict[str, Misfit], found: Iterable[Misfit]) -> None:
 
 
 class Carried(NamedTuple):
-    """The values that a form can write, the values that it lost, and the fields that were added with defaults."""
+    """The values that a form can write, and the values that it lost."""
 
     value: Any
     lost: tuple[Misfit, ...]
-    filled: tuple[Misfit, ...]
 
 
 def carried(form: Form, value: Any) -> Carried:
@@ -63,7 +62,7 @@ def carried(form: Form, value: Any) -> Carried:
     own = walk.renamed(value, "") if form.foreign or form.names else value
     for steps, new in form.assumed.items():
         own = with_value(own, steps, new)
-    return Carried(walk.struct(form.spec.fields, own, ""), tuple(walk.lost.values()), tuple(walk.filled.values()))
+    return Carried(walk.struct(form.spec.fields, own, ""), tuple(walk.lost.values()))
 
 
 def with_value(value: Any, steps: Sequence[str], new: Any) -> Any:
@@ -95,12 +94,11 @@ def with_defaults(spec: MessageSpec, value: Any, version: int) -> Any:
 
 
 class _Walk:
-    """A walk over the values of a message, with the values that are lost and filled by path."""
+    """A walk over the values of a message, with the lost values by path."""
 
     def __init__(self, form: Form) -> None:
         self.form = form
         self.lost: dict[str, Misfit] = {}
-        self.filled: dict[str, Misfit] = {}
 
     def renamed(self, value: Any, path: str) -> Any:
         """Return the values of another definition under the field names of the form, without those of other fields."""
@@ -129,7 +127,6 @@ class _Walk:
                 out[name] = self.field(field, value[name], where)
             elif exists and not is_optional and name + SIZE_SUFFIX not in value:
                 out[name] = self.default(field)
-                count_misfits(self.filled, [Misfit(where, 1, out[name])])
             elif not exists and name in value and not _is_default(self.form.spec, field, value[name]):
                 self.lose(where, value[name], ignorable=field.ignorable)
             if self.form.case and name in out and field.element_type in ENCODABLE_TYPES:

@@ -1,6 +1,6 @@
 """The answer of `kwire compare` about messages: the bytes of the same values in other forms.
 
-The tables contain the size of each form, the values that forms lose or add, and the bytes by kind and by field.
+The tables contain the size of each form, the values that forms lose, and the bytes by kind and by field.
 """
 
 from __future__ import annotations
@@ -48,7 +48,6 @@ _LOST = (
     Column("kafka", "text", "by Kafka"),
     *_NAMES,
 )
-_FILLED = (Column("path", "text", "field"), Column("default"), *_NAMES)
 _REFUSED = (Column("why"), *_NAMES)
 _BOTH_WAYS = (
     Column("of"),
@@ -72,71 +71,35 @@ _WITHOUT_VALUE = frozenset({"count", "presence", "tag-count", TAG_HEADER})
 
 
 def comparison_answer(
-    about: str,
     several: Sequence[Totals],
     *,
     by_field: bool = False,
     flexible_headers: int = 0,
     skipped: Mapping[str, int] = MappingProxyType({}),
-    values: Any = None,
-    counts: Sequence[Mapping[str, int]] = (),
 ) -> Answer:
     """Return the cost and the losses of each form, and with `by_field` the bytes of each field.
 
-    `several` contains the totals of each message and version, or of each combination of `counts`, which are the varied
-    numbers of elements of generated values. `about` names the messages, and `values` contains the generated values.
-    `flexible_headers` is the number of bytes that flexible headers add to inflexible headers. `skipped` counts messages
-    without a price, by reason.
+    `several` contains the totals of each message and version. `flexible_headers` is the number of bytes that flexible
+    headers add to inflexible headers. `skipped` counts messages without a price, by reason.
     """
-    is_sum = len(several) > 1 and not counts
+    is_sum = len(several) > 1
     whole = merged(several) if is_sum else several[0]
-    message = given_total(whole).message
-    version = given_total(whole).version
+    given = given_total(whole)
     facts = [
-        Fact("message", message),
-        Fact("version", version, "id"),
-        Fact("input", about),
-        Fact("messages", sum(given_total(totals).messages for totals in several), "count"),
+        Fact("message", given.message),
+        Fact("version", given.version, "id"),
+        Fact("messages", given.messages, "count"),
         Fact("skipped", dict(skipped), "map", level="warning"),
         Fact("flexibleHeaders", flexible_headers, "bytes", wide=True),
-        Fact("values", values, "map", wide=True),
     ]
-    blocks: list[Block] = [Facts(facts), _forms(several, counts)]
-    if counts:
-        blocks.append(_by_counts(several, counts))
-    else:
-        if is_sum:
-            blocks += [Table("total", _FORM, _form_rows(whole)), _by_message(several)]
-        blocks += [*_remarks(whole), *_flexible(whole, flexible_headers)]
-        if by_field:
-            blocks.append(_by_field(several))
-    title = "all messages" if message is None else f"{message} {version}"
+    blocks: list[Block] = [Facts(facts), Table("forms", _FORM, _form_rows(whole))]
+    if is_sum:
+        blocks.append(_by_message(several))
+    blocks += [*_remarks(whole), *_flexible(whole, flexible_headers)]
+    if by_field:
+        blocks.append(_by_field(several))
+    title = "all messages" if given.message is None else f"{given.message} {given.version}"
     return Answer(f"{title}: bytes of the body in other forms", blocks)
-
-
-def _forms(several: Sequence[Totals], counts: Sequence[Mapping[str, int]]) -> Table:
-    """Return a row for each form of each message."""
-    columns = [*_count_columns(counts), Column("message", wide=True), Column("givenVersion", "id", wide=True)]
-    columns += [column._replace(wide=column.wide or column.name == "messages") for column in _FORM]
-    rows: list[Row] = []
-    for number, totals in enumerate(several):
-        own = counts[number].values() if counts else ()
-        about = *own, given_total(totals).message, given_total(totals).version
-        rows += [(*about, *row) for row in _form_rows(totals)]
-    return Table("forms", columns, rows, wide=len(several) > 1)
-
-
-def _count_columns(counts: Sequence[Mapping[str, int]]) -> list[Column]:
-    return [Column(name, "count", name) for name in counts[0]] if counts else []
-
-
-def _by_counts(several: Sequence[Totals], counts: Sequence[Mapping[str, int]]) -> Table:
-    """Return a row for each combination of counts, and a column for each form with its bytes."""
-    forms = [column._replace(absent="refused") for column in _form_columns(several)]
-    rows: list[Row] = []
-    for totals, own in zip(several, counts, strict=True):
-        rows.append((*own.values(), *(total and total.size for total in _written(totals, forms))))
-    return Table("byCounts", (*_count_columns(counts), *forms), rows)
 
 
 def _form_rows(totals: Totals) -> list[Row]:
@@ -165,8 +128,6 @@ def _remark(total: Total, *, several: bool) -> str:
     if total.cut:
         fields = counted(len(total.lost), "field") if total.lost else "values"
         remarks.append(f"{fields} lost" + (f" in {counted(total.cut, 'message')}" if several else ""))
-    if total.filled and total.messages:
-        remarks.append(f"{counted(len(total.filled), 'field')} at default")
     return ", ".join(remarks)
 
 
@@ -230,25 +191,21 @@ def _by_field(several: Sequence[Totals]) -> Table:
     return Table("byField", columns, rows, "bytes by field, with lengths, counts and tag headers", last)
 
 
-# Values that forms lose or add, and bytes by kind.
+# Values that forms lose, and bytes by kind.
 
 
 def _remarks(whole: Totals) -> Iterator[Table]:
-    """Yield the values that forms can't carry, the fields that forms add, and the reasons of refusals."""
+    """Yield the values that forms can't carry, and the reasons of refusals."""
     lost: dict[Row, list[str]] = defaultdict(list)
-    filled: dict[Row, list[str]] = defaultdict(list)
     refused: dict[Row, list[str]] = defaultdict(list)
     for total in whole.values():
         for loss in total.lost.values():
             kafka = "drops" if loss.ignorable else "refuses"
             lost[loss.path, loss.number, example(loss.value), kafka].append(total.name)
-        for fill in total.filled.values():
-            filled[fill.path, example(fill.value)].append(total.name)
         for reason in total.refused:
             refused[reason,].append(total.name)
     for name, columns, rows, title in (
         ("lost", _LOST, lost, "values that a form can't carry: Kafka's own writers drop or refuse them"),
-        ("filled", _FILLED, filled, "fields that the values lack: written at their defaults"),
         ("refused", _REFUSED, refused, "forms that cannot be written"),
     ):
         named = [(*row, names_text(names), names) for row, names in rows.items()]

@@ -8,7 +8,7 @@ form is one entry in FORMS, and `kwire compare --form` offers it. Most forms cha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -141,13 +141,15 @@ TAGGED = "tagged"
 class Recipe(NamedTuple):
     """A rule for the form of a message at a version: a changed definition, an encoding of integers, another version.
 
-    `change` and `encoding` apply to the fields of some paths. Without paths, they apply to all possible fields.
+    `change` and `encoding` apply to the fields of some paths. Without paths, they apply to all possible fields. `case`
+    is that of the form.
     """
 
     change: Callable[[MessageSpec, Collection[str]], MessageSpec] = lambda spec, _: spec
     encoding: str | None = None
     version: Callable[[MessageSpec], int] | None = None
     struct: StructOf = MessageStruct
+    case: str | None = None
 
 
 FORMS: Mapping[str, Recipe] = {
@@ -161,23 +163,31 @@ FORMS: Mapping[str, Recipe] = {
     PLAIN: Recipe(without_tags),
     TAGGED: Recipe(with_tags),
     **{name: Recipe(encoding=name) for name in (*OWN_WIDTH, *ENCODING_NAMES)},
-    **{f"{name} and {TAGGED}": Recipe(with_tags, encoding=name) for name in OWN_WIDTH},
+    **{f"{name}-{case}": Recipe(encoding=name, case=case) for name in ("packed", "upacked") for case in (BEST, WORST)},
 }
 """The forms by name. KIP-482 rejects `all-tagged`, `tag-type` and `escape-bytes`. The form `plain` has no tagged
-fields, and `tagged` tags the fields that Kafka's generator accepts.
+fields, and `tagged` tags the fields that Kafka's generator accepts. In `packed-best` and `packed-worst`, all integers
+are replaced by numbers that take the fewest, or the most, bytes.
 """
-CHOICES = tuple(name for name, recipe in FORMS.items() if recipe.encoding in {None, name})
-"""The names in --form: without combinations of two changes."""
+
+
+AND = " and "
 
 
 def form_of(name: str, spec: MessageSpec, version: int, paths: Collection[str] = ()) -> Form:
-    """Return a form in FORMS for a message at a version. `paths` limits it to these fields."""
-    recipe = FORMS[name]
-    changed = recipe.change(spec, paths)
-    if recipe.encoding:
-        changed = encoded(changed, recipe.encoding, paths)
-    version = recipe.version(spec) if recipe.version else version
-    return Form(name, changed, version, struct=recipe.struct)
+    """Return a form in FORMS for a message at a version, or several of them at once, such as `packed and tagged`.
+
+    `paths` limits the form to these fields.
+    """
+    form = Form(name, spec, version)
+    for part in name.split(AND):
+        recipe = FORMS[part]
+        changed = recipe.change(form.spec, paths)
+        if recipe.encoding:
+            changed = encoded(changed, recipe.encoding, paths)
+        number = recipe.version(spec) if recipe.version else form.version
+        form = Form(name, changed, number, case=recipe.case, struct=recipe.struct)
+    return form
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,40 +195,27 @@ class Choice:
     """The forms that are chosen: versions, names of FORMS, and overlays.
 
     `fields` contains paths, or their last parts, of the fields with other encodings. Without it, every integer gets
-    them. `cases` adds the best and the worst case.
+    them.
     """
 
     versions: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     overlays: tuple[tuple[str, Overlay], ...] = ()
-    cases: bool = False
 
 
-def usual_choice(spec: MessageSpec | None, version: int, *, cases: bool = False) -> Choice:
-    """Return the most informative forms of a message, or of several messages if `spec` is None."""
-    names = INFLEXIBLE, FLEXIBLE, ALL_TAGGED, "packed", "upacked"
-    if spec is None:
-        return Choice((), (LOWEST, HIGHEST, *names), cases=cases)
-    return Choice(tuple(other for other in spec.valid_versions.each() if other != version), names, cases=cases)
+USUAL = Choice(names=(LOWEST, HIGHEST, INFLEXIBLE, FLEXIBLE, ALL_TAGGED, "packed", "upacked"))
+"""The most informative forms."""
 
 
 def forms_of(spec: MessageSpec, version: int, choice: Choice) -> list[Form]:
-    """Return the chosen forms for a message at a version, without versions that the message lacks."""
-    forms = [Form(f"version {other}", spec, other) for other in choice.versions if other in spec.valid_versions]
+    """Return the original form of a message at a version, and the chosen forms that the message has."""
+    forms = [Form(GIVEN, spec, version)]
+    forms += [Form(f"version {other}", spec, other) for other in choice.versions if other in spec.valid_versions]
     forms += [form_of(name, spec, version, choice.fields if FORMS[name].encoding else ()) for name in choice.names]
     for name, overlay in choice.overlays:
         forms += _overlaid(spec, version, name, overlay)
-    with_cases = []
-    for form in forms:
-        with_cases += [form, *_cases(form)]
-    return with_cases if choice.cases else forms
-
-
-def _cases(form: Form) -> Iterator[Form]:
-    """Yield the best and the worst case of a form that has varints."""
-    if form.integers(BEST):
-        yield from (replace(form, name=f"{form.name}, {case} case", case=case) for case in (BEST, WORST))
+    return forms
 
 
 def _overlaid(spec: MessageSpec, version: int, name: str, overlay: Overlay) -> Iterator[Form]:

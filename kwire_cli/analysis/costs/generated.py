@@ -308,15 +308,6 @@ class Wanted:
     header_names: tuple[str, ...] = ()
     header_size: int = 0
 
-    @property
-    def says(self) -> str:
-        """Return the generated records in words."""
-        parts = [f"keys of {self.key_size} bytes" if self.key_size is not None else "null keys"]
-        parts.append(f"values of {self.value_size} bytes" if self.value_size is not None else "null values")
-        if self.header_names:
-            parts.append(f"headers {', '.join(self.header_names)} of {self.header_size} bytes")
-        return f"{self.records} generated: {', '.join(parts)}; random letters, timestamps a millisecond apart"
-
 
 def generated(wanted: Wanted) -> Iterator[Batch]:
     """Yield batches of format v2 with these records."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote_from_bytes
 
 from kwire_cli.records.batch import base64_text, int64
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     Fields = dict[str, Any]
     """The fields of a record in all formats, in JSON form."""
 
-Key = TypeVar("Key", int, str)
+
+_MAX_DELTA = (1 << 31) - 1
+"""Larger offset deltas of damaged batches are cut: they have no effect on the cost of headers."""
 
 
 @dataclass(slots=True)
@@ -43,26 +45,19 @@ class HeaderKeys:
         """Return headers with names for keys."""
         return [(self.register.name(key) if isinstance(key, int) else key, value) for key, value in headers]
 
-    def mapped(self, headers: Headers) -> dict[str, bytes]:
-        """Return headers as a map by name, without nulls."""
-        return self._without_nulls(self.named(headers))
-
     def numbered(self, headers: Headers) -> dict[int, bytes]:
         """Return headers in the form of the KIP-82 draft, a map with ascending numbers."""
         keys = [(key if isinstance(key, int) else self.register.number(key), value) for key, value in headers]
         self.lost["headers left out: the Local User range of keys is full"] += sum(key is None for key, _ in keys)
-        by_number = self._without_nulls((key, value) for key, value in keys if key is not None)
-        ascending = dict(sorted(by_number.items()))
-        self.lost["records whose headers change their order"] += [*ascending] != [*by_number]
-        return ascending
-
-    def _without_nulls(self, pairs: Iterable[tuple[Key, bytes | None]]) -> dict[Key, bytes]:
-        by_key: dict[Key, bytes | None] = {}
-        for key, value in pairs:
-            self.lost["headers left out: their key comes again, and a map has the last one alone"] += key in by_key
-            by_key[key] = value
-        self.lost["headers with null values, written as empty ones"] += [*by_key.values()].count(None)
-        return {key: value or b"" for key, value in by_key.items()}
+        by_number: dict[int, bytes | None] = {}
+        for key, value in keys:
+            if key is not None:
+                repeated = "headers left out: their key comes again, and a map has the last one alone"
+                self.lost[repeated] += key in by_number
+                by_number[key] = value
+        self.lost["headers with null values, written as empty ones"] += [*by_number.values()].count(None)
+        self.lost["records whose headers change their order"] += [*by_number] != sorted(by_number)
+        return {key: by_number[key] or b"" for key in sorted(by_number)}
 
 
 if TYPE_CHECKING:
@@ -111,7 +106,7 @@ def _fields(first: Record, record: Record) -> Fields:
         "timestamp": record.timestamp,
         "deltas": {
             "timestampDelta": int64(record.timestamp - first.timestamp),
-            "offsetDelta": record.offset - first.offset,
+            "offsetDelta": max(-_MAX_DELTA, min(_MAX_DELTA, record.offset - first.offset)),
         },
         "key": base64_text(record.key),
         "value": base64_text(record.value),
@@ -141,24 +136,22 @@ def _draft(decl: Any, *, null_key: bool) -> Build:
 
 def _map(serialised: Callable[[Mapping[str, str]], bytes]) -> Build:
     def build(fields: Fields, headers: Headers, keys: HeaderKeys) -> bytes:
-        texts = {key: _text(value, keys.lost) for key, value in keys.mapped(headers).items()}
+        texts = {key: _text(value or b"") for key, value in keys.named(headers)}
         return _message(MAP_MESSAGE, fields, base64_text(serialised(texts)) if texts else None)
 
     return build
 
 
-def _text(value: bytes, lost: Counter[str]) -> str:
+def _text(value: bytes) -> str:
+    """Return a value as text, or as base64 if it is not UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:
-        lost["headers whose values are no UTF-8 text, as base64 text"] += 1
         return base64_text(value) or ""
 
 
 def _wrapped(fields: Fields, headers: Headers, keys: HeaderKeys) -> bytes:
     short = [(key, value) for key, value in keys.named(headers) if len(key.encode()) <= MAX_STRING]
-    keys.lost["headers left out: their names are longer than 32767 bytes"] += len(headers) - len(short)
-    keys.lost["records with a null value, which compaction no longer sees"] += fields["value"] is None
     wrapper = bytes(WRAPPER.build({"headers": header_rows(short), "payload": fields["value"]}))
     return _plain(fields | {"value": base64_text(wrapper)})
 

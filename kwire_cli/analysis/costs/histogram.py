@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.extremes import widths
+from kwire_cli.analysis.costs.inputs import NO_MESSAGE, certain_bodies, frame_of
 from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.errors import InputError, close_to, counted, did_you_mean
 from kwire_cli.spec.model import fields_by_path
@@ -104,8 +105,15 @@ class Histogram:
         self._known: dict[str, None] = {}
         self._leaves: dict[int, tuple[Program, dict[int, Leaf]]] = {}
 
-    def add(self, body: Body) -> None:
-        """Add the numbers of a message."""
+    def add(self, subject: Any) -> None:
+        """Add the numbers of the messages, or of the header, of a subject."""
+        frame = frame_of(subject) if self.prefix else None
+        bodies = [frame.header] if frame else [] if self.prefix else certain_bodies(subject)
+        for body in bodies:
+            if body and body.exact:
+                self._add_body(body)
+
+    def _add_body(self, body: Body) -> None:
         self.messages += 1
         spans = body.raw
         leaves = self._chosen(body)
@@ -117,6 +125,11 @@ class Histogram:
                     self.fields[key] = _numbers_of(leaf)
                 self.fields[key].add(_number(leaf, spans.data[start:value], spans.data[value:end]))
             start = end
+
+    @property
+    def emptiness(self) -> str:
+        """The reason why there is no answer, or an empty string."""
+        return "" if self.messages else NO_MESSAGE
 
     def _chosen(self, body: Body) -> dict[int, Leaf]:
         """Return the leaves of the field in the layout of a message, by node."""

@@ -51,6 +51,7 @@ _BATCHES = (
     Column("unpackedBytes", "bytes", wide=True),
 )
 _OF_STEPS = (
+    Column("recordsInBatch", "text", "records in a batch"),
     *(column for column in _BATCHES if column.name not in {"recordsPerBatch", "overheadPerBatch"}),
     Column("bar", "bar", "batches of this size", keep=7),
 )
@@ -268,9 +269,7 @@ def _records(asked: _Question, names: Sequence[str], batches: Mapping[str, Rows]
     title = "records (compressed ones as they decompress)"
     yield asked.table("batches", names, _BATCHES, groups, total if names and len(groups) > 1 else None, title)
     if total["batches"]:
-        for step in ("records", "bytes"):
-            columns = (Column(f"{step}InBatch", "text", f"{step} in a batch"), *_OF_STEPS)
-            yield Table(f"by{step.title()}InBatch", columns, rows_of(columns, batches[step]))
+        yield Table("byRecordsInBatch", _OF_STEPS, rows_of(_OF_STEPS, batches["records"]))
         yield Table("byCodec", _CODECS, rows_of(_CODECS, batches["codec"]))
         yield Table("contents", _CONTENTS, rows_of(_CONTENTS, asked.rows("contents")))
     facts = [

@@ -16,9 +16,7 @@ from kwire_cli.analysis.costs.forms import FLEXIBLE, GIVEN, Form, written_form
 from kwire_cli.errors import EncodeError
 from kwire_cli.facts.costs.ledger import Ledger
 from kwire_cli.message.encode import header_spec
-from kwire_cli.message.frames import Frame
 from kwire_cli.message.roles import can_hold_secrets, has_secret, redacted_value
-from kwire_cli.source.kafka.captured import Captured
 from kwire_cli.structs.composites import UNKNOWN_KEY
 
 if TYPE_CHECKING:
@@ -50,7 +48,6 @@ class Price:
     form: Form
     spans: Spans | None = None
     lost: tuple[Misfit, ...] = ()
-    filled: tuple[Misfit, ...] = ()
     refusal: str | None = None
     more: int = 0
 
@@ -82,9 +79,9 @@ def price(form: Form, value: Any) -> Price:
     try:
         data = written_form(form, fit.value)
     except EncodeError as error:
-        return Price(form, lost=lost, filled=fit.filled, refusal=str(error))
+        return Price(form, lost=lost, refusal=str(error))
     spans = form.read(data)
-    return Price(form, spans, lost, fit.filled, more=len(data) - len(spans.data))
+    return Price(form, spans, lost, more=len(data) - len(spans.data))
 
 
 def _without_secret(spec: MessageSpec, loss: Misfit) -> Misfit:
@@ -93,14 +90,6 @@ def _without_secret(spec: MessageSpec, loss: Misfit) -> Misfit:
         return loss
     secret = has_secret(spec, loss.path) or loss.path.endswith(UNKNOWN_KEY)
     return loss._replace(value=redacted_value(spec, loss.path, loss.value)) if secret else loss
-
-
-def body_of(subject: Captured | Frame | Decoded) -> Decoded | None:
-    """Return the body of a line, of a frame, or itself. Return None if it is not known as a request or response."""
-    frame = subject.frame if isinstance(subject, Captured) else subject
-    if isinstance(frame, Frame):
-        return None if frame.guess else frame.body
-    return frame
 
 
 def skip_reason(decoded: Decoded | None) -> str:
@@ -130,7 +119,6 @@ class Total:
     cut: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     lost: dict[str, Misfit] = field(default_factory=dict)
-    filled: dict[str, Misfit] = field(default_factory=dict)
     ledger: Ledger = field(default_factory=Ledger)
 
     @property
@@ -179,7 +167,6 @@ class Total:
         self.cut += times * bool(price.lost)
         price.add_to(self.ledger, times)
         count_misfits(self.lost, price.lost)
-        count_misfits(self.filled, price.filled)
 
     def merge(self, other: Total) -> None:
         """Add the messages of another kind. Paths of lost values begin with the name of the message."""
@@ -189,8 +176,8 @@ class Total:
         self.cut += other.cut
         self.refused += other.refused
         self.ledger.merge(other.ledger)
-        for misfits, others in ((self.lost, other.lost), (self.filled, other.filled)):
-            count_misfits(misfits, (one._replace(path=f"{other.message}.{one.path}") for one in others.values()))
+        lost = (one._replace(path=f"{other.message}.{one.path}") for one in other.lost.values())
+        count_misfits(self.lost, lost)
 
 
 if TYPE_CHECKING:
@@ -262,16 +249,6 @@ class Prices:
             key = forms[0].spec.name, tuple(form.version for form in forms)
             add_prices(self.found.setdefault(key, {}), self.prices(decoded), times)
         return bool(forms)
-
-
-def compare_values(forms: Sequence[Form], value: Any) -> Totals:
-    """Return values in each form. Raise EncodeError if they cannot be written in the first form."""
-    prices = [price(form, value) for form in forms]
-    if prices[0].refusal:
-        raise EncodeError(prices[0].refusal)
-    totals: Totals = {}
-    add_prices(totals, prices)
-    return totals
 
 
 def flexible_headers(catalog: Catalog, several: Iterable[Totals]) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.definition_changes import AS_IS
 from kwire_cli.analysis.costs.forms import TAGGED
+from kwire_cli.analysis.costs.inputs import frame_of
 from kwire_cli.answer import Answer, Column, Fact, Facts, Note, Table
 from kwire_cli.facts.costs.subjects import client_of, time_of
 from kwire_cli.facts.memory import Tables
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from kwire_cli.analysis.costs.proposals import Assumption, Pricing
     from kwire_cli.answer import Block
-    from kwire_cli.message.frames import Frame
     from kwire_cli.message.redaction import Redaction
 
 FORMS = (
@@ -80,15 +80,15 @@ class ProposalPrices:
         self._tables.create("prices", _PRICES)
         self._times: tuple[int, int] | None = None
 
-    def add(self, subject: Captured | Frame) -> None:
+    def add(self, subject: Any) -> None:
         """Add a line of a capture or a frame. It is skipped if it was not decoded whole."""
-        frame = subject.frame if isinstance(subject, Captured) else subject
+        frame = frame_of(subject)
         self.all_bytes += subject.seen.size if isinstance(subject, Captured) else subject.size
         time = time_of(subject)
         if time is not None:
             first, last = self._times or (time, time)
             self._times = min(first, time), max(last, time)
-        if frame is None or frame.guess or frame.body is None or not frame.body.exact:
+        if frame is None or frame.body is None or not frame.body.exact:
             self.skipped += 1
             return
         sizes_by_form = self.pricing.price(frame)
@@ -99,6 +99,17 @@ class ProposalPrices:
         for number, (form, sizes) in enumerate(sizes_by_form.items()):
             row = (frame.body.message, client_of(subject), number, form, before, *sizes)
             self._tables.put("prices", row)
+
+    @property
+    def emptiness(self) -> str:
+        """The reason why there is no answer, or an empty string."""
+        if self.priced:
+            return ""
+        refused = "; ".join(self.pricing.refused)
+        return (
+            f"no message is changed by the proposal ({self.pricing.others} others, {self.skipped} not decoded whole)"
+            f"{f'; {refused}' if refused else ''}"
+        )
 
     @property
     def seconds(self) -> float | None:

@@ -1,4 +1,4 @@
-"""The size of record sets in other formats, batch sizes and codecs, and of headers in other forms.
+"""The size of record sets in other formats, batch sizes and codecs.
 
 Records of the input are regrouped into batches of the requested size, by partition and producer. kwire's own writers
 write each batch in each form, so that sizes include compression and are exact.
@@ -6,39 +6,26 @@ write each batch in each form, so that sizes include compression and are exact.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
-from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.analysis.costs.header_forms import HeaderKeys, HeaderPrice
-from kwire_cli.analysis.costs.record_carrying import WITH_BATCHES, data_of, fitted
-from kwire_cli.engine.codes import UNREAD
-from kwire_cli.errors import EncodeError
-from kwire_cli.records.compression import library
+from kwire_cli.analysis.costs.record_carrying import WITH_BATCHES, data_of
+from kwire_cli.errors import EncodeError, InputError
+from kwire_cli.records.compression import compress, library
 from kwire_cli.records.layouts import LAYOUTS
 from kwire_cli.records.writing import write
 from kwire_cli.structs.records.parts import COMPRESSION, LEGACY_COMPRESSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from kwire_cli.analysis.costs.record_carrying import Fitted
-    from kwire_cli.engine.codes import Anomaly
-    from kwire_cli.records.batch import Batch, Record
-    from kwire_cli.records.registers import Register
 
 AS_IS = "as-is"
 ALL = "all"
+BATCH_SIZES = (AS_IS, "1", "10", "100")
 FORMS = tuple(LAYOUTS)
 _CODECS = {name: number for number, name in COMPRESSION.names.items()}
-_UNREADABLE = UNREAD | {"CRC_MISMATCH", "RECORD_SIZE_MISMATCH"}
-"""Anomalies after which a batch may lack records."""
-MOST_RECORDS = 1 << 18
-"""Maximum number of records in a batch, which are all in memory at once. Larger batches are skipped.
-
-The default limits of brokers and producers do not allow batches of this size.
-"""
 
 
 class Codec(NamedTuple):
@@ -46,6 +33,25 @@ class Codec(NamedTuple):
 
     name: str
     level: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Codec:
+        """Return the codec in `gzip` or `zstd:19`. Raise InputError for an unknown codec or level."""
+        name, colon, level = text.strip().partition(":")
+        number = _CODECS.get(name)
+        if number is None and name != AS_IS:
+            raise InputError(f"--codec takes {', '.join(_CODECS)} and {AS_IS}, not {text!r}")
+        if not colon:
+            return cls(name)
+        if not number:
+            raise InputError(f"--codec {text}: {name} has no compression levels")
+        try:
+            compress(number, b"", level=int(level))
+        except ValueError:
+            raise InputError(f"--codec {text}: a level is a number") from None
+        except EncodeError as error:
+            raise InputError(f"--codec {text}: {error.reason}") from None
+        return cls(name, int(level))
 
     @property
     def label(self) -> str:
@@ -139,71 +145,11 @@ class RecordPrice:
         self.batches += 1
 
 
-class RecordForms:
-    """Records in forms: each format with each batch size and each codec, and forms of headers.
-
-    Records without headers are written in the forms of headers if `bare` is set. Batches are added in the order in
-    which they are read.
-    """
-
-    def __init__(
-        self,
-        forms: Sequence[str],
-        batches: Sequence[int | str],
-        codecs: Sequence[Codec],
-        register: Register,
-        headers: Sequence[str] = (),
-        *,
-        bare: bool = False,
-    ) -> None:
-        self.bare = bare
-        self.read: Counter[str] = Counter()
-        """Numbers of the records in the input, by the names of facts. Skipped batches are not in the other numbers."""
-        self.partitions: set[str] = set()
-        self.formats: Counter[str] = Counter()
-        self.compressed: Counter[str] = Counter()
-        self.keys = {form: HeaderKeys(register) for form in forms}
-        self.headers = [HeaderPrice(form, HeaderKeys(register)) for form in headers]
-        self.prices = [RecordPrice(form, batch, codec) for batch, codec, form in product(batches, codecs, forms)]
-
-    def add(self, partition: str, batch: Batch) -> None:
-        """Price the records of a batch. Skip batches that are incomplete or have more than MOST_RECORDS records."""
-        records = _records(batch)
-        if records is None:
-            self.read.update(skippedBatches=1, skippedBytes=batch.size)
-            return
-        self.partitions.add(partition)
-        self.formats[batch.layout.name] += 1
-        self.compressed[batch.compression] += 1
-        self.read.update(batches=1, bytes=batch.size, records=len(records))
-        for record in records:
-            names = [name.encode() for name, _ in record.headers if isinstance(name, str)]
-            self.read.update(
-                keyBytes=len(record.key or b""),
-                valueBytes=len(record.value or b""),
-                headers=len(record.headers),
-                headerNameBytes=sum(map(len, names)),
-                headerValueBytes=sum(len(value or b"") for _, value in record.headers),
-            )
-        fits = {form: fitted(form, batch, records, keys) for form, keys in self.keys.items()}
-        for price in self.prices:
-            price.add(partition, fits[price.form])
-        with_headers = [record for record in records if record.headers or self.bare]
-        for header_price in self.headers if with_headers else ():
-            header_price.add(records[0], with_headers)
-
-    def end(self) -> None:
-        """Price the batches that waited for more records. Then the prices are complete."""
-        for price in self.prices:
-            price.end()
-
-
-def _records(batch: Batch) -> list[Record] | None:
-    notes: list[Anomaly] = []
-    records: list[Record] = []
-    for piece in batch.pieces(notes):
-        records += piece
-        if len(records) > MOST_RECORDS:
-            return None
-    is_complete = batch.crc_valid and not any(note.code in _UNREADABLE for note in (*batch.notes, *notes))
-    return records if is_complete else None
+def batch_size(size: int | str) -> int | str:
+    """Return a number of records in a batch, AS_IS or ALL. Raise InputError for other text."""
+    text = str(size).strip()
+    if text in {ALL, AS_IS}:
+        return text
+    if not text.isascii() or not text.isdigit() or len(text) > 9 or not int(text):
+        raise InputError(f"--batch takes numbers of records from 1 up, {AS_IS}, {ALL}, not {text!r}")
+    return int(text)

@@ -1,4 +1,4 @@
-"""The sizes of batches, as rows of the table `batch_sizes`: counts by codec and approximate size."""
+"""The sizes of batches, as rows of the table `batch_sizes`: counts by codec and approximate number of records."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class BatchSizes:
-    """The batches of one owner, summed by codec and by the number of bits of their numbers of records and bytes.
+    """The batches of one owner, summed by codec and by the number of bits of their numbers of records.
 
     The sums are batches, records, bytes, overhead, and the compressed and decompressed bytes of records that could be
     read. Overhead is everything except keys, values and headers of records, after decompression. `largest` are the
@@ -19,14 +19,14 @@ class BatchSizes:
     decompressed, and `gaps` are bytes outside any batch.
     """
 
-    sums: dict[tuple[str, int, int], list[int]] = field(default_factory=dict)
+    sums: dict[tuple[str, int], list[int]] = field(default_factory=dict)
     largest: tuple[int, int, int] = (0, 0, 0)
     unread: int = 0
     gaps: int = 0
 
     def add(self, codec: str, records: int, size: int, overhead: int, packed: int, unpacked: int) -> None:
         """Count one batch. Sizes are in bytes."""
-        key = codec, records.bit_length(), size.bit_length()
+        key = codec, records.bit_length()
         sums = self.sums.get(key)
         if sums is None:
             sums = self.sums[key] = [0] * 6
@@ -42,4 +42,4 @@ class BatchSizes:
         for key, sums in self.sums.items():
             yield *key, *sums, 0, 0, 0, 0, 0
         if self.sums or self.gaps:
-            yield None, None, None, *[0] * 6, self.unread, self.gaps, *self.largest
+            yield None, None, *[0] * 6, self.unread, self.gaps, *self.largest

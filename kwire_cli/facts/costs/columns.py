@@ -98,7 +98,6 @@ TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
         *((column.name, column.type) for column in OWNERS),
         ("codec", "VARCHAR"),
         ("records_bits", "INTEGER"),
-        ("bytes_bits", "INTEGER"),
         ("batches", "BIGINT"),
         ("records", "BIGINT"),
         ("bytes", "BIGINT"),
@@ -126,7 +125,7 @@ TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
 """The tables in memory.
 
 `unpacked_costs` are the bytes of decompressed records, which are not on the wire. A row of `batch_sizes` has the
-batches of one codec whose numbers of records and bytes have the same number of bits; a row without codec has the counts
+batches of one codec whose numbers of records have the same number of bits; a row without codec has the counts
 that do not depend on a codec. `largest` has the largest size for each limit.
 """
 

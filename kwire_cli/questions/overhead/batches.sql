@@ -1,5 +1,5 @@
--- What records and batches cost, in five parts: by combination of labels of the dimensions $by (`owner`), in all
--- (`total`), by the `records` and the `bytes` in a batch in powers of two, and by `codec`. Compressed records count as
+-- What records and batches cost, in four parts: by combination of labels of the dimensions $by (`owner`), in all
+-- (`total`), by the `records` in a batch in powers of two, and by `codec`. Compressed records count as
 -- they decompress in `overhead_bytes` and in what follows from it.
 with labelled as (
     select *, labels_of($by, batch_sizes, null, null) as labels
@@ -10,13 +10,11 @@ added as (
         case
             when grouping(labels) = 0 then 'owner'
             when grouping(records_bits) = 0 then 'records'
-            when grouping(bytes_bits) = 0 then 'bytes'
             when grouping(codec) = 0 then 'codec'
             else 'total'
         end as part,
         labels,
         records_bits,
-        bytes_bits,
         codec,
         sum(batches)::bigint as batches,
         sum(records)::bigint as records,
@@ -27,7 +25,7 @@ added as (
         sum(unread)::bigint as unread,
         sum(gaps)::bigint as gaps
     from labelled l
-    group by grouping sets ((labels), (), (records_bits), (bytes_bits), (codec))
+    group by grouping sets ((labels), (), (records_bits), (codec))
     having sum(l.batches) > 0 or (sum(l.gaps) > 0 and part in ('owner', 'total'))
 ),
 whole as (
@@ -38,8 +36,7 @@ whole as (
         case
             when records_bits <= 1 then records_bits::varchar
             else (1::bigint << (records_bits - 1)) || '-' || ((1::bigint << records_bits) - 1)
-        end as records_in_batch,
-        (1::bigint << (bytes_bits - 1)) || '-' || ((1::bigint << bytes_bits) - 1) as bytes_in_batch
+        end as records_in_batch
     from added
 )
 select
@@ -53,4 +50,4 @@ select
     share_of(overhead_bytes, whole_bytes) as overhead_share,
     mean_of(unpacked_bytes, packed_bytes) as ratio
 from whole
-order by records_bits, bytes_bits, bytes desc, codec, labels
+order by records_bits, bytes desc, codec, labels

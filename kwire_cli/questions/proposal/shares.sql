@@ -14,7 +14,8 @@ with totals as (
 )
 select
     *,
-    (plain_unset - tagged_unset) / nullif((tagged_set - tagged_unset) - (plain_set - plain_unset), 0) as loses_from
+    round((plain_unset - tagged_unset) / nullif((tagged_set - tagged_unset) - (plain_set - plain_unset), 0), 6)
+        as loses_from
 from totals
 where plain_unset is not null and tagged_unset is not null
 order by rank, message

@@ -8,8 +8,7 @@ import pytest
 from kit.logs import segments
 
 import kwire_cli as kwire
-from kwire_cli.analysis.comparison.messages import compare
-from kwire_cli.analysis.comparison.nodes import Operand
+from kwire_cli.analysis.comparison.messages import Operand, compare
 from kwire_cli.message.decoded import decode
 from kwire_cli.message.redaction import RecordRedaction
 from kwire_cli.message.roles import RecordsAs
@@ -54,7 +53,7 @@ def compared(a, b, message="ProduceRequest", version=9, *, shown=True):
     sides = []
     for data in (a, b):
         decoded = decode(CATALOG, data, message, version)
-        hidden = frozenset() if shown else hidden_spans(CATALOG, decoded, raw_records=True)
+        hidden = frozenset() if shown else hidden_spans(CATALOG, decoded)
         sides.append(Operand(decoded, hidden, reading))
     return compare(*sides).differences
 
@@ -146,7 +145,7 @@ def test_null_and_empty_records():
         return kwire.encode(value, message="FetchResponse", version=12)
 
     found = compared(fetched(None), fetched(""), "FetchResponse", 12)
-    assert [(each.kind, each.a.value, each.b.value) for each in found] == [("changed", None, "")]
+    assert [(each.kind, each.a.value, each.b.value) for each in found] == [("changed", None, [])]
 
 
 def metadata_log(records):

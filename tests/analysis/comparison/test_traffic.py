@@ -92,12 +92,6 @@ def test_one_client_with_another_configuration():
         "forgottenTopicsData[].topic",
         "forgottenTopicsData[].partitions",
     }
-    counts = {row["what"]: (row["a"], row["b"], row["differs"]) for row in found["tables"]["counts"]}
-    assert counts["joins"] == (16, None, True)
-    assert counts["generations"] == (7, None, True)
-    assert counts["batches"] == (44, 7, False)
-    rhythm = {row["rhythm"]: row for row in found["tables"]["rhythm"]}
-    assert 0.9 < rhythm["Heartbeat of a member"]["aP50Seconds"] < 1.1
     errors = {(row["api"], row["error"]): (row["aCount"], row["bCount"]) for row in found["tables"]["errors"]}
     assert errors["Heartbeat", "REBALANCE_IN_PROGRESS"] == (6, 0)
 
@@ -198,9 +192,7 @@ def test_what_a_client_asks_before_it_says_its_software_is_its_own():
 def test_a_client_on_one_side_is_a_difference():
     found, differs = compared(side(("java", "a"), ("kgo", "b")), side(("java", "a")))
     assert differs
-    assert found["facts"]["differences"] == {
-        "clients": 1, "apis": 0, "settings": 0, "fields": 0, "numbers on one side": 0
-    }  # fmt: skip
+    assert found["facts"]["differences"] == {"clients": 1, "apis": 0, "settings": 0, "fields": 0}
     assert found["facts"]["notCompared"] == {"clients": 1}
     assert found["notes"] == ["not compared: 1 client that only one side has"]
 
@@ -255,9 +247,7 @@ def test_clients_that_say_no_software_are_compared_with_those_of_another_one():
     folder = ROOT.parent / "shared" / "defects" / "questions"
     found, differs = compared(*(profiles_of(lines(folder / name)) for name in ("a-rdk.pcapng", "b-kafkajs.pcapng")))
     assert differs
-    assert found["facts"]["differences"] == {
-        "clients": 2, "apis": 3, "settings": 5, "fields": 2, "numbers on one side": 4
-    }  # fmt: skip
+    assert found["facts"]["differences"] == {"clients": 2, "apis": 3, "settings": 5, "fields": 2}
     assert [(row["api"], row["aVersions"], row["bVersions"]) for row in found["tables"]["apis"]] == [
         ("Produce", None, [7]),
         ("ApiVersions", [3], [2]),
@@ -342,10 +332,6 @@ def test_members_of_groups_of_the_newer_protocol():
         exchanges.append(logged(68, 1, body, f"2026-01-01T00:00:0{second}Z", response=response))
     own = profiles_of(exchanges)
     found, _ = compared(own, own)
-    counts = {row["what"]: row["a"] for row in found["tables"]["counts"]}
-    assert (counts["joins"], counts["leaves"], counts["generations"]) == (1, 1, 1)
-    [rhythm] = found["tables"]["rhythm"]
-    assert (rhythm["rhythm"], rhythm["aCount"]) == ("ConsumerGroupHeartbeat of a member", 3)
     rows = {row["setting"]: row["a"] for row in found["tables"]["settings"]}
     assert rows["ConsumerGroupHeartbeat.rebalanceTimeoutMs"] == ["300000"]
 

@@ -12,8 +12,7 @@ from kit.commands import examples
 from kit.messages import sample, shared, values
 
 import kwire_cli as kwire
-from kwire_cli.analysis.comparison.messages import compare
-from kwire_cli.analysis.comparison.nodes import Operand
+from kwire_cli.analysis.comparison.messages import Operand, compare
 from kwire_cli.errors import InputError
 from kwire_cli.message.decoded import build, decode, decode_spec
 from kwire_cli.structs.messages import declare
@@ -51,11 +50,9 @@ def applied(value, differences):
         path = tokens(each.at.a)
         if each.kind == "bytes":
             continue
-        if "_tags" in path:
-            _unknown_tag(out, path, each)
-        elif each.kind in {"removed", "added", "moved"} and isinstance(path[-1], int):
+        if each.kind in {"removed", "added", "moved"} and isinstance(path[-1], int):
             arrays.setdefault(tuple(path[:-1]), []).append(each)
-        elif each.kind == "removed" or each.b.offset is None:  # a default that is left out
+        elif each.kind == "removed":
             del _at(out, path[:-1])[path[-1]]
         else:
             _at(out, path[:-1])[path[-1]] = each.b.value
@@ -74,18 +71,6 @@ def _elements(array, differences):
     array[:] = [part for index, part in enumerate(array) if index not in leave]
     for index in sorted(enter):
         array.insert(index, enter[index])
-
-
-def _unknown_tag(out, path, each):
-    at = path.index("_tags")
-    struct = _at(out, path[:at])
-    rows = {row["tag"]: row["data"] for row in struct.pop("unknownTaggedFields", [])}
-    if each.kind == "removed":
-        del rows[path[at + 1]]
-    else:
-        rows[path[at + 1]] = each.b.value
-    if rows:
-        struct["unknownTaggedFields"] = [{"tag": tag, "data": rows[tag]} for tag in sorted(rows)]
 
 
 def _index(side):
@@ -247,8 +232,8 @@ def test_damaged_bytes_are_compared_too(row, dice):
             3,
             "0000 01 00000000 00",
             "0000 01 00000000 01 03 01 00",
-            "zkMigrationReady",
-            "a leaves it out: the default",
+            "_tags",
+            "TAG_DEFAULT_VALUE in b",
         ),
         (
             "ApiVersionsResponse",
@@ -288,7 +273,10 @@ def test_a_tag_that_occurs_twice():
 def test_unknown_tags_and_gaps():
     a, b = ("0000 01 00000000 01 63 01 aa", "0000 01 00000000 01 63 01 ab ffff")
     found = compared("ApiVersionsResponse", 3, bytes.fromhex(a), bytes.fromhex(b)).differences
-    assert [(each.kind, each.path) for each in found] == [("changed", "_tags[99]"), ("added", "gap")]
+    assert [(each.kind, each.path) for each in found] == [
+        ("changed", "unknownTaggedFields[tag=99].data"),
+        ("added", "gap"),
+    ]
     assert (found[1].b.value, found[1].b.offset, found[1].b.size) == ("//8=", 11, 2)
 
 

@@ -4,7 +4,7 @@ import pytest
 from kit.messages import definition
 
 from kwire_cli.analysis.costs.comparison_answer import SHOWN, comparison_answer, example, names_text
-from kwire_cli.analysis.costs.forms import FLEXIBLE, INFLEXIBLE, Choice, Form, forms_of
+from kwire_cli.analysis.costs.forms import FLEXIBLE, INFLEXIBLE, Choice, forms_of
 from kwire_cli.analysis.costs.prices import add_prices, price
 from kwire_cli.answer import MOST_ROWS
 from kwire_cli.view.answers import answer_document
@@ -34,15 +34,15 @@ def test_an_example_is_short_and_moves_no_cursor(value):
 
 def compared(spec, value, choice):
     totals = {}
-    add_prices(totals, [price(form, value) for form in (Form("as given", spec, 1), *forms_of(spec, 1, choice))])
+    add_prices(totals, [price(form, value) for form in forms_of(spec, 1, choice)])
     return totals
 
 
 def tables_of(totals, **how):
-    return answer_document(comparison_answer("remark", [totals], **how))["tables"]
+    return answer_document(comparison_answer([totals], **how))["tables"]
 
 
-def test_the_answer_says_what_is_lost_filled_and_refused():
+def test_the_answer_says_what_is_lost_and_refused():
     spec = definition(
         {"name": "A", "type": "int32"},
         {"name": "B", "type": "string", "versions": "1+", "ignorable": True},
@@ -52,16 +52,13 @@ def test_the_answer_says_what_is_lost_filled_and_refused():
     tables = tables_of(comparison)
     assert [row["remark"] for row in tables["forms"]] == [
         "",
-        "1 field lost, 1 field at default",
+        "1 field lost",
         "cannot be written",
     ]
-    [lost], [filled], [refused] = tables["lost"], tables["filled"], tables["refused"]
+    [lost], [refused] = tables["lost"], tables["refused"]
     assert (lost["path"], lost["first"], lost["kafka"], lost["forms"]) == ("b", '"text"', "drops", "version 0")
-    assert (filled["path"], filled["default"], filled["formNames"]) == ("c", "0", ["version 0"])
     assert refused["why"].startswith("a: 70000 does not fit int32 written as packed16")
-    shown = answer_text(comparison_answer("remark", [comparison]))
-    assert "remark" in shown
-    assert '"text"' in shown
+    assert '"text"' in answer_text(comparison_answer([comparison]))
 
 
 def test_the_differences_of_kinds_add_up_to_that_of_all():
@@ -86,4 +83,4 @@ def test_long_lists_of_losses_are_cut_for_a_person_alone():
     spec = definition(*({"name": f"F{n}", "type": "int32", "versions": "1+"} for n in range(count)))
     comparison = compared(spec, {f"f{n}": n + 1 for n in range(count)}, Choice(versions=(0,)))
     assert len(tables_of(comparison)["lost"]) == count
-    assert answer_text(comparison_answer("", [comparison])).splitlines()[-1] == "… and 3 more"
+    assert answer_text(comparison_answer([comparison])).splitlines()[-1] == "… and 3 more"

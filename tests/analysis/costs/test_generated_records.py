@@ -25,9 +25,3 @@ def test_nulls_and_empty_ones(key, value):
 
 def test_they_are_the_same_in_every_run():
     assert records(5, 10, 10) == records(5, 10, 10)
-
-
-def test_what_they_are_is_said():
-    assert Wanted(3, None, 4, ("h",), 2).says.startswith(
-        "3 generated: null keys, values of 4 bytes, headers h of 2 bytes"
-    )

@@ -73,7 +73,7 @@ def test_plain_lengths_and_elements_of_arrays_are_read_too():
 def test_fields_of_headers_are_counted_too():
     histogram = Histogram("header.correlationId")
     for frame in kwire.read_frames("samples/captures/sarama-0.8.2.0-3.9.2.pcapng"):
-        histogram.add(frame.header)
+        histogram.add(frame)
     assert [row[:4] for row in histogram.answer()["fields"].rows] == [
         ("RequestHeader", "header.correlationId", "int32", 9),
         ("ResponseHeader", "header.correlationId", "int32", 9),

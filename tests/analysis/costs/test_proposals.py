@@ -197,9 +197,9 @@ def test_what_makes_no_sense_is_refused(overlay):
     capture, file = SAMPLES / "incidents" / "rebalancing.pcap", overlay(FETCH)
     proposal = ("compare", capture, "--proposal", file)
     assert "did you mean clientZone?" in refusal_of(*proposal, "--assume", "clientZon=x")
-    assert "--assume needs a proposal" in refusal_of("compare", capture, "--assume", "clientZone=x")
+    assert "--assume is for proposals" in refusal_of("compare", capture, "--assume", "clientZone=x")
     assert "--format kip is for proposals" in refusal_of("compare", capture, "-f", "kip")
-    assert "does not go with a proposal" in refusal_of(*proposal, "--advise")
+    assert "--advise is for advice, not for proposals" in refusal_of(*proposal, "--advise")
     unused = overlay({"VoteRequest": {"fields": {"a": {"type": "int8", "versions": "0+"}}}})
     assert "no message is changed by the proposal" in refusal_of("compare", capture, "--proposal", unused)
 

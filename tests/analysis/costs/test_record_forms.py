@@ -6,26 +6,26 @@ from kit.commands import examples, slow
 from kit.logs import SEGMENTS
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs import record_forms
-from kwire_cli.analysis.costs.record_forms import ALL, AS_IS, FORMS, Codec, RecordForms
-from kwire_cli.analysis.costs.records_answer import records_answer
+from kwire_cli.analysis.costs import record_forms, records_answer
+from kwire_cli.analysis.costs.record_forms import ALL, AS_IS, FORMS
+from kwire_cli.analysis.costs.records_answer import RecordForms
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.reading import items, source_of
 from kwire_cli.records.registers import Register
 from kwire_cli.view.answers import answer_document
 
-NONE, OWN = Codec("none"), Codec(AS_IS)
+NONE, OWN = "none", AS_IS
 FILES = sorted(SEGMENTS.glob("*/*.log"))
 
 
 def priced(*sets, forms=FORMS, batches=(AS_IS,), codecs=(NONE,), read_as="auto"):
     """The prices of record sets, each of a partition of its own."""
-    found = RecordForms(forms, batches, codecs, Register({"trace": 7}))
+    found = RecordForms(kwire.catalog(), forms, batches, codecs, Register({"trace": 7}))
     for number, data in enumerate(sets):
         for item in items(source_of(data, form=read_as)):
             if isinstance(item, Batch):
-                found.add(f"p-{number}", item)
-    found.end()
+                found.add_batch(f"p-{number}", item)
+    found.answer()
     return found
 
 
@@ -80,7 +80,7 @@ def test_what_is_written_holds_the_records_that_came(file, batch, kept):
         if isinstance(item, Batch) and item.crc_valid
         for record in item.records()
     ]
-    found = priced(file, batches=(batch,), codecs=(Codec("gzip"),))
+    found = priced(file, batches=(batch,), codecs=("gzip",))
     assert len(was) == found.read["records"]
     for form in FORMS:
         data = [part for name, part in kept if name == form]
@@ -255,7 +255,7 @@ def test_batches_that_cannot_be_read_whole_are_left_out():
 
 
 def test_a_batch_of_too_many_records_is_left_out(monkeypatch):
-    monkeypatch.setattr(record_forms, "MOST_RECORDS", 9)
+    monkeypatch.setattr(records_answer, "MOST_RECORDS", 9)
     data = written({"records": ROWS}, {"records": ROWS[:9]})
     found = priced(data, forms=("v2",))
     assert (found.read["batches"], found.read["skippedBatches"], found.read["records"]) == (1, 1, 9)
@@ -271,7 +271,7 @@ def test_offsets_that_a_form_cannot_hold_are_left_out_and_counted():
 
 
 def test_zstd_in_old_formats_is_written_and_marked():
-    found = priced(written({"records": ROWS}), codecs=(Codec("zstd"),))
+    found = priced(written({"records": ROWS}), codecs=("zstd",))
     assert {price.form: price.refused for price in found.prices} == {
         "v0": 1,
         "v1": 1,
@@ -283,7 +283,7 @@ def test_zstd_in_old_formats_is_written_and_marked():
 
 def test_a_codec_is_that_of_the_batch_or_the_one_asked_for(kept):
     data = written({"compression": "gzip", "records": ROWS}, {"records": ROWS})
-    priced(data, forms=("v1", "v2"), codecs=(OWN, Codec("zstd", 19), NONE))
+    priced(data, forms=("v1", "v2"), codecs=(OWN, "zstd:19", NONE))
     names = [item.compression for form, part in kept if form == "v2" for item in kwire.read_records(part)]
     assert names == ["gzip", "zstd", "none", "none", "zstd", "none"]
 
@@ -291,25 +291,29 @@ def test_a_codec_is_that_of_the_batch_or_the_one_asked_for(kept):
 def test_a_level_changes_the_bytes():
     rows = [{"value": {"text": "".join(chr(97 + (i * i + j) % 17) for j in range(400))}} for i in range(40)]
     low, high = (
-        price.size
-        for price in priced(
-            written({"records": rows}), forms=("v2",), codecs=(Codec("gzip", 1), Codec("gzip", 9))
-        ).prices
+        price.size for price in priced(written({"records": rows}), forms=("v2",), codecs=("gzip:1", "gzip:9")).prices
     )
     assert high < low
 
 
-def test_ratios_are_to_what_was_read_and_of_generated_records_to_v2():
+def test_ratios_are_to_what_was_read():
     data = written({"records": ROWS})
-    found = priced(data, forms=("v1", "v2"), batches=(1, 5))
-    assert all(row["ratio"] == round(row["bytes"] / len(data), 3) for row in forms_of(found))
-    assert [row["ratio"] for row in forms_of(found, "generated") if row["form"] == "v2"] == [1.0, 1.0]
-    found = priced(data, forms=("v1",))
-    assert forms_of(found, "generated")[0]["ratio"] is None
+    rows = answer_document(priced(data, forms=("v1", "v2"), batches=(1, 5)).answer())["tables"]["forms"]
+    assert all(row["ratio"] == round(row["bytes"] / len(data), 3) for row in rows)
 
 
-def forms_of(found, made=None):
-    return answer_document(records_answer(found, made))["tables"]["forms"]
+@pytest.mark.parametrize(
+    ("codec", "text"),
+    [
+        ("zip", "--codec takes none, gzip"),
+        ("none:3", "none has no compression levels"),
+        ("zstd:x", "a level is a number"),
+        ("gzip:99", "gzip:99: "),
+    ],
+)
+def test_a_codec_that_there_is_not_is_refused(codec, text):
+    with pytest.raises(kwire.InputError, match=text):
+        priced(written({"records": ROWS}), codecs=(codec,))
 
 
 @examples(15)
