@@ -245,7 +245,7 @@ class Captures(Capture):
         "--capture-point",
         rare=True,
         metavar="TEMPLATE",
-        help="Name a file's capture point: '{parent}', 'broker-\\d+', or '*' for all.  [default: its folder]",
+        help="Name a file's capture point: '{parent}' or 'broker-\\d+'.  [default: its folder]",
     )
 
     @property

@@ -41,7 +41,7 @@ CAPTURE_FAULTS = pa.schema(
 
 
 UNREADABLE = "UNREADABLE"
-SAME_CONNECTIONS = "SAME_CONNECTIONS"
+OVERLAPPING_FILES = "OVERLAPPING_FILES"
 """The code of files that are treated as a separate capture point each."""
 _ROWS = 4096
 

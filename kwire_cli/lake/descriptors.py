@@ -26,9 +26,8 @@ DESCRIBED = pa.schema(
     [
         pa.field("point", pa.int32()),
         pa.field("ends", pa.binary()),
-        pa.field("chain", pa.int32()),
+        pa.field("order", pa.int32()),
         pa.field("file", pa.int32()),
-        pa.field("moment", pa.int64()),
         pa.field("packet", pa.int64()),
         pa.field("count", pa.int64()),
         pa.field("rows", pa.binary()),
@@ -41,7 +40,7 @@ DESCRIBED = pa.schema(
 
 KEY = ("point", "ends")
 """The columns that identify a connection. Two capture points have no connection in common."""
-ORDER = (*KEY, "moment", "chain", "packet")
+ORDER = (*KEY, "order", "packet")
 MOST_BYTES = 16 << 20
 """Bytes of a batch of descriptors."""
 OWNED_BYTES = 32 << 20
@@ -95,9 +94,8 @@ def rows_of(found: Iterable[Described], whole: Collection[int] = ()) -> pa.Recor
         (
             one.point,
             one.ends,
-            one.chain,
+            one.order,
             one.file,
-            one.moment,
             one.packet,
             len(one.rows) // size,
             packed(one.rows),

@@ -26,7 +26,7 @@ from kwire_cli.errors import InputError
 from kwire_cli.facts.columnar.frames import resolved
 from kwire_cli.facts.columnar.names import Learnt
 from kwire_cli.lake import DELTA, delta
-from kwire_cli.lake.capture_faults import SAME_CONNECTIONS, UNREADABLE, file_fault
+from kwire_cli.lake.capture_faults import OVERLAPPING_FILES, UNREADABLE, file_fault
 from kwire_cli.lake.descriptors import DESCRIBED, rows_of
 from kwire_cli.lake.files import Files, Target
 from kwire_cli.lake.hidden import put, put_table, streamed, table_of
@@ -55,7 +55,6 @@ from kwire_cli.lake.upkeep import compact_grown
 from kwire_cli.lake.window_tasks import CARRIED, Done, Job, merge, read_pieces
 from kwire_cli.lake.windows import BUDGET, MOST_PARTS, OPENING, OUTLINES, PACK, Mode, outline_rows, planned, windows
 from kwire_cli.source.packets.descriptors import Described
-from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.source.packets.parts import PART_SIZE
 from kwire_cli.source.packets.points import APART, apart_notes
 from kwire_cli.source.tls.decryption import blocks_of
@@ -293,7 +292,7 @@ class _Run:
             outlines = self.tasks.looked_at(self.hidden, "_captures", rows, costs, outline, OUTLINES)
         reading = self.wanted.reading
         secrets = blocks_of(reading.key_logs)
-        return planned(listing, outlines, reading.naming, secrets, self.tasks.sketched, work.upto)
+        return planned(listing, outlines, reading.naming, secrets, work.upto)
 
     def by_tasks(self, name: str, works: Iterable[Any], fold: Callable[[Iterable[Any]], Done], done: Done) -> None:
         """Distribute works to tasks, which read them from the file `name` of the hidden folder."""
@@ -348,7 +347,7 @@ class _Run:
                     works[-1].files.append(file)
                     room -= count
             if "names" in self.wanted.tables:
-                first = plan.files["path"][point.chains[0].start].as_py()
+                first = plan.files["path"][point.start].as_py()
                 out.add("names", point.name, learnt.rows(), point_unit(point.name) if point.carries else unit_of(first))
         merge(done, Done(out.close()))
         self.by_tasks("_frames", _packed(works), partial(_resolve, self.hidden, self.target), done)
@@ -366,11 +365,11 @@ class _Run:
         for point in plan.points if has_faults else ():
             fault: tuple[str, str] | None = None
             if point.apart:
-                fault = (SAME_CONNECTIONS, APART)
+                fault = (OVERLAPPING_FILES, APART)
             elif point.mode is Mode.LATE:
                 fault = (LATE_FILE, LATE)
             if fault:
-                first = plan.files["path"][point.chains[0].start].as_py()
+                first = plan.files["path"][point.start].as_py()
                 out.add("faults", point.name, shaped("faults", file_fault(point.name, first, None, None, *fault)))
         merge(done, Done(out.close()))
 
@@ -398,7 +397,7 @@ class _States:
             number = numbers[row["unit"]]
             state: str = row["state"]
             has_ends = int('"has_ends":true' in state)
-            one = Described(number, bytes.fromhex(row["ends"]), CARRIED, 0, NO_TIME, has_ends, b"", state.encode())
+            one = Described(number, bytes.fromhex(row["ends"]), CARRIED, 0, has_ends, b"", state.encode())
             states.carried.setdefault(number, []).append(one)
         for row in rows_of_units(folder, before, "names", numbers):
             states.names(numbers[row["unit"]]).know(row["kind"], row["key"], row["name"])

@@ -17,8 +17,7 @@ from kwire_cli.lake.hidden import put
 from kwire_cli.lake.windows import PACK
 from kwire_cli.source.kafka.bulk_frames import Stretch
 from kwire_cli.source.kafka.kept import put_away
-from kwire_cli.source.packets.descriptors import Described, runs, size_of
-from kwire_cli.source.packets.model import NO_TIME
+from kwire_cli.source.packets.descriptors import Described, run_of, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,11 +25,10 @@ if TYPE_CHECKING:
     from kwire_cli.lake.windows import Window
     from kwire_cli.source.kafka.carried import Carrier
     from kwire_cli.source.packets.descriptors import Paths
-    from kwire_cli.source.packets.model import Origin
     from kwire_cli.stores.paths import Place
 
 KEPT = -1
-"""In place of the chain: the saved state of a connection, which precedes its segments."""
+"""The order of the saved state of a connection, which precedes its segments."""
 
 
 def kept_row(
@@ -41,10 +39,8 @@ def kept_row(
     carrier.settle()
     names = [each.name for each in fields(carrier) if each.name not in {"reader", "shows_secrets", "items"}]
     carried = {name: getattr(carrier, name) for name in names}
-    origin = reader.origin
-    places = {name: getattr(origin, name) for name in ("earlier", "merged", "forgotten")}
-    kept = pickle.dumps((put_away(reader), sessions, places, carried))
-    return Described(point, ends, KEPT, 0, NO_TIME, int(is_over), b"", kept)
+    kept = pickle.dumps((put_away(reader), sessions, reader.origin.earlier, carried))
+    return Described(point, ends, KEPT, 0, int(is_over), b"", kept)
 
 
 @dataclass(frozen=True)
@@ -53,10 +49,6 @@ class Lengths:
 
     own: int
     piece: int
-
-    def at_once(self, origin: Origin) -> int:
-        """Return the bytes of segments to take at once: segments of files that overlap are merged first."""
-        return min(self.own, self.piece) if origin.is_merged else 0
 
 
 def lengths_of(window: Window, cores: int) -> Lengths | None:
@@ -81,18 +73,17 @@ class Follower:
     _rows: list[Described] = field(default_factory=list)
     _size: int = 0
 
-    def follow(self, segments: list[Described], paths: Paths) -> None:
+    def follow(self, segments: Described, paths: Paths) -> None:
         """Add the next segments, in files with these paths."""
         if not self._rows:
             self._rows.append(kept_row(self.point, self.carrier.reader.ends, self.carrier, self.sessions))
-        self._rows += segments
-        self._size += sum(map(size_of, segments))
-        reader = self.carrier.reader
-        for run in runs(segments, paths, reader.origin):
-            for item in self.carrier.lines(reader.take(run)):
-                if isinstance(item, Stretch):
-                    self.learn(item)
-            self.carrier.took(run)
+        self._rows.append(segments)
+        self._size += size_of(segments)
+        run = run_of(segments, paths)
+        for item in self.carrier.lines(self.carrier.reader.take(run)):
+            if isinstance(item, Stretch):
+                self.learn(item)
+        self.carrier.took(run)
         if self._size >= self.lengths.piece:
             self.close()
 

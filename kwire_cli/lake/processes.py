@@ -26,7 +26,6 @@ from kwire_cli.lake.hidden import batches_of, put
 from kwire_cli.lake.safe_path import keep_current_folder_out
 from kwire_cli.lake.tasks import FEW_BYTES
 from kwire_cli.lake.window_tasks import Done, described, descriptors_in, merge, owners_of, read_connections
-from kwire_cli.source.packets.points import sketch
 from kwire_cli.stores.writing import remove
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from kwire_cli.lake.tasks import Look, Tell
     from kwire_cli.lake.window_tasks import Job
     from kwire_cli.source.packets.descriptors import Described
-    from kwire_cli.source.packets.points import Sketch
     from kwire_cli.stores.paths import Place
 
 WINDOW = 16 << 30
@@ -111,10 +109,6 @@ class Processes:
         some = [rows.slice(start, stop - start) for start, stop in pairwise(starts)]
         made = self._each("files", partial(_looked, look), some, here=int(costs.sum()) < FEW_BYTES)
         return pa.Table.from_batches(chain.from_iterable(made), schema)
-
-    def sketched(self, files: Sequence[str]) -> Iterator[Sketch]:
-        """Yield the sketches of files. This process computes them, as only a few are needed."""
-        return map(sketch, files)
 
     def folded(self, count: int, fold: Callable[[Iterable[int]], Any], merge: Callable[[Any, Any], None]) -> Any:
         """Yield the result of `fold` for each number below `count`."""

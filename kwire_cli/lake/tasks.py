@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable
 
     import numpy as np
     import numpy.typing as npt
     import pyarrow as pa
 
     from kwire_cli.lake.window_tasks import Done, Job
-    from kwire_cli.source.packets.points import Sketch
     from kwire_cli.stores.paths import Place
 
     Look = Callable[[pa.Table], Iterable[pa.RecordBatch]]
@@ -38,9 +37,6 @@ class Tasks(Protocol):
         `costs` are the bytes that `look` reads for each row. The table is written to the file `name` of the hidden
         folder.
         """
-
-    def sketched(self, files: Sequence[str]) -> Iterator[Sketch]:
-        """Yield the sketches of files. The caller may stop after the first ones."""
 
     def folded(self, count: int, fold: Callable[[Iterable[int]], Any], merge: Callable[[Any, Any], None]) -> Any:
         """Return the results of `fold` over the numbers below `count`. `merge` may have combined some of them."""

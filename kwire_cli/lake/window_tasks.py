@@ -48,7 +48,7 @@ from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kafka.captured import Captured, Names
 from kwire_cli.source.kafka.carried import Carrier, go_on
 from kwire_cli.source.kafka.kept import taken_up
-from kwire_cli.source.packets.descriptors import Described, in_turn, parted, runs, size_of
+from kwire_cli.source.packets.descriptors import Described, run_of, size_of
 from kwire_cli.source.packets.model import NO_TIME
 from kwire_cli.source.tls.decryption import Decryption
 
@@ -70,7 +70,7 @@ MOST_OWNERS = 2000
 MOST_OVER = 64
 """Maximum number of address pairs for which an owner keeps state after a window without open connections or packets."""
 CARRIED = -2
-"""In place of the chain: the state of a connection from an earlier run. It comes before the connection's segments."""
+"""The order of the state of a connection from an earlier run. It comes before the connection's segments."""
 NO_ENDS = 0
 """In place of the packet of a carried state: the connection ends without rows if no segment follows."""
 LONGEST_IDLE = 24 * 3600 * 1_000_000_000
@@ -168,7 +168,7 @@ def descriptors_in(job: Job, number: int, *, payloads: bool = False) -> Iterator
         if reader.notices:
             part = parts[at]
             pickled = pickle.dumps(reader.notices)
-            notices.append(Described(part.point, _NOTICES, part.chain, part.file, at, number, b"", pickled))
+            notices.append(Described(part.point, _NOTICES, at, part.file, number, b"", pickled))
 
     yield from describe_connection(enumerate(parts), add_notices, payloads=payloads)
     yield from notices
@@ -244,32 +244,25 @@ class _Owner:
     def connection(self, ends: bytes, found: Iterator[Described]) -> None:
         """Write the rows of the connections between two addresses, with the segments of this window."""
         first = next(found)
-        kept = first if first.chain in {KEPT, CARRIED} else None
+        kept = first if first.order in {KEPT, CARRIED} else None
         segments = found if kept else joined([first], found)
         start = next(segments, None)
         if kept is not None and start is None and self._is_idle(kept):
             return
         segments = joined([start] if start else [], segments)
-        later: list[Described] = []
-        if (upto := self._job.window.upto) is not None and self._goes_on:
-            segments = self._before(upto, segments, later)
         origin = origin_of(self._point, self._job.hidden)
         names = self._tables.names  # this connection's names; names from other connections are resolved at the end
         reader, sessions, carrier = self._reader(ends, kept, origin)
         reader.lines.watch.on_ended = self._tables.ended.append  # a restored reader has lost it
         if (lengths := self._job.lengths) and self._number not in self._job.window.whole:
-            self._read_or_follow(reader, carrier, in_turn(segments, lengths.at_once(origin)), lengths)
+            self._read_or_follow(reader, carrier, segments, lengths)
         else:
-            for run in runs(segments, self._paths, origin):
-                self._add(reader, carrier.lines(reader.take(run)))
-                carrier.took(run)
+            for each in segments:
+                self._take(reader, carrier, each)
         self._write_ended()
         since = min(reader.starts.values(), default=0)
         if self._goes_on:
-            is_over = reader.is_over and not later
-            self._keep(kept_row(self._number, ends, carrier, names.sessions, is_over=is_over))
-            for each in later:
-                self._keep(each)
+            self._keep(kept_row(self._number, ends, carrier, names.sessions, is_over=reader.is_over))
         else:
             self._end(reader, carrier)
         changed = {key: topics for key, topics in names.sessions.items() if sessions.get(key) != topics}
@@ -279,11 +272,11 @@ class _Owner:
     def _is_idle(self, kept: Described) -> bool:
         """Return whether to skip a connection without segments. Its state is kept if a later window may use it."""
         if self._goes_on:
-            self._over += kept.packet if kept.chain == KEPT else 0
-            if kept.chain == CARRIED or not kept.packet or self._over <= MOST_OVER:
+            self._over += kept.packet if kept.order == KEPT else 0
+            if kept.order == CARRIED or not kept.packet or self._over <= MOST_OVER:
                 self._keep(kept)
             return True
-        if kept.chain == CARRIED and kept.packet == NO_ENDS:
+        if kept.order == CARRIED and kept.packet == NO_ENDS:
             text = (kept.kept or b"").decode()
             state = json.loads(text)
             latest = state["latest"]
@@ -304,8 +297,7 @@ class _Owner:
 
     def _end(self, reader: EndsReader, carrier: Carrier) -> None:
         """Write the rows of a connection's end, and keep the state that later files need."""
-        last = self._point.last or reader.origin.count
-        state = carrier.state(last) if self._carries else None
+        state = carrier.state(self._point.last) if self._carries else None
         if state is None or not self._is_recent(carrier.latest):
             self._add(reader, reader.close(self._point.last))
             return
@@ -338,12 +330,11 @@ class _Owner:
         if kept is None:
             reader = self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls)
             return reader, {}, Carrier(reader, self._job.wanted.reading.show_secrets)
-        if kept.chain == CARRIED:
+        if kept.order == CARRIED:
             return self._continued(kept, self._tables.reader(ends, catalog, self._job.wanted.port, origin, tls))
         state, sessions, places, carried = pickle.loads(kept.kept or b"")  # noqa: S301 - our own
         names.sessions |= {key: [*topics] for key, topics in sessions.items()}
-        for name, value in places.items():
-            setattr(origin, name, value)
+        origin.earlier = places
         reader = taken_up(state, catalog, names, origin, tls)
         return reader, sessions, Carrier(reader, self._job.wanted.reading.show_secrets, **carried)
 
@@ -355,7 +346,7 @@ class _Owner:
         sessions = {(broker, number): [*topics] for broker, number, topics in state.get("sessions", ())}
         self._tables.names.sessions |= {key: [*topics] for key, topics in sessions.items()}
         if state.get("lost") and "faults" in self._tables.tables:
-            file = self._paths[self._point.chains[0].start]
+            file = self._paths[self._point.start]
             self._write("faults", file_fault(self._point.name, file, None, None, "NOT_CARRIED", NOT_CARRIED))
         carrier, lines = go_on(reader, state, shows_secrets=self._job.wanted.reading.show_secrets)
         self._add(reader, lines)
@@ -363,28 +354,26 @@ class _Owner:
         return reader, sessions, carrier
 
     def _read_or_follow(
-        self, reader: EndsReader, carrier: Carrier, groups: Iterable[list[Described]], lengths: Lengths
+        self, reader: EndsReader, carrier: Carrier, segments: Iterable[Described], lengths: Lengths
     ) -> None:
         """Write the rows of the first bytes of a connection, and cut the other bytes into pieces for other tasks."""
         names = self._tables.names
         read = 0
         follower = Follower(self._job.hidden, lengths, self._number, carrier, names.sessions, self._tables.learn)
-        for some in groups:
+        for each in segments:
             if read < lengths.own:
-                read += sum(map(size_of, some))
-                for run in runs(some, self._paths, reader.origin):
-                    self._add(reader, carrier.lines(reader.take(run)))
-                    carrier.took(run)
+                read += size_of(each)
+                self._take(reader, carrier, each)
             else:
-                follower.follow(some, self._paths)
+                follower.follow(each, self._paths)
         follower.close()
         self._pieces += follower.pieces
 
     def piece(self, kept: Described, segments: Iterable[Described]) -> None:
         """Write the rows of a piece of a connection. The owner of the connection has learnt the names in it."""
         reader, _, _ = self._reader(kept.ends, kept, origin_of(self._point, self._job.hidden))
-        for run in runs(segments, self._paths, reader.origin):
-            self._add(reader, reader.take(run))
+        for each in segments:
+            self._add(reader, reader.take(run_of(each, self._paths)))
         learnt = self._tables.told(min(reader.starts.values(), default=0))
         self._learnt.merge(replace(learnt, names=Names()))
 
@@ -427,14 +416,10 @@ class _Owner:
             put(self._job.hidden, name, self._kept_batches, DESCRIBED)
             done.carried.append(name)
 
-    @staticmethod
-    def _before(upto: int, found: Iterable[Described], later: list[Described]) -> Iterator[Described]:
-        for each in found:
-            before, after = parted(each, upto)
-            if after:
-                later.append(after)
-            if before:
-                yield before
+    def _take(self, reader: EndsReader, carrier: Carrier, segments: Described) -> None:
+        run = run_of(segments, self._paths)
+        self._add(reader, carrier.lines(reader.take(run)))
+        carrier.took(run)
 
     def _keep(self, each: Described) -> None:
         self._kept.append(each)
@@ -447,7 +432,7 @@ class _Owner:
     def _add(self, reader: EndsReader, items: Iterable[Stretch | Captured]) -> None:
         for item in items:
             if isinstance(item, Captured) and item.seen.packet <= self._point.first:
-                unit = unit_of(self._paths[self._point.chains[0].start])  # the file of the frame belongs to another run
+                unit = unit_of(self._paths[self._point.start])  # the file of the frame belongs to another run
                 self._apart[unit].append((reader, item))
                 continue
             for table, rows in self._tables.item(item, reader):
@@ -459,7 +444,7 @@ class _Owner:
 
         The first packet of a connection that goes on is in a file of another run.
         """
-        own = unit_of(self._paths[self._point.chains[0].start]) if self._point.first else None
+        own = unit_of(self._paths[self._point.start]) if self._point.first else None
         for table, rows in self._tables.connections(fewest):
             self._write(table, rows, own)
 

@@ -25,20 +25,20 @@ from kwire_cli.errors import InputError
 from kwire_cli.lake.descriptors import OWNED_BYTES
 from kwire_cli.lake.hidden import one_array, put_table, table_of
 from kwire_cli.source.kafka.carried import FIRST
-from kwire_cli.source.packets.descriptors import Scheduled, over_chain
-from kwire_cli.source.packets.model import NO_TIME, FileRow, Origin
+from kwire_cli.source.packets.descriptors import Scheduled, packets_before
+from kwire_cli.source.packets.model import NO_TIME, Origin
 from kwire_cli.source.packets.parts import PART_SIZE, Part, outline
 from kwire_cli.source.packets.points import OVERLAP, Timed, points_of_group
 from kwire_cli.stores.paths import location
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import numpy.typing as npt
 
     from kwire_cli.source.files import Naming
     from kwire_cli.source.packets.pcap import Secrets
-    from kwire_cli.source.packets.points import Point, Sketch
+    from kwire_cli.source.packets.points import Point
     from kwire_cli.stores.paths import Place
 
     Ints = npt.NDArray[np.int64]
@@ -61,9 +61,6 @@ _PART = pa.struct(
         pa.field("stop", pa.int64()),
         pa.field("lead", pa.list_(pa.int64())),
         pa.field("packets", pa.int64()),
-        pa.field("moment", pa.int64()),
-        pa.field("since", pa.int64()),
-        pa.field("until", pa.int64()),
     ]
 )
 OUTLINES = pa.schema(
@@ -81,17 +78,13 @@ OUTLINES = pa.schema(
 PARTS = pa.schema(
     [
         pa.field("point", pa.int32()),
-        pa.field("chain", pa.int32()),
         pa.field("file", pa.int32()),
-        *(_PART.field(number) for number in range(5)),
-        pa.field("begin", pa.int64()),
+        *(_PART.field(number) for number in range(4)),
         pa.field("size", pa.int64()),
         pa.field("pack", pa.int32()),
     ]
 )
-"""Parts in reading order. `file` is a row of the table of files, `pack` a task of the window, and `begin` a lower bound
-of the times of the packets.
-"""
+"""Parts in reading order. `file` is a row of the table of files, and `pack` a task of the window."""
 
 
 def outline_rows(files: Iterable[tuple[int, str]], size: int = PART_SIZE) -> Iterator[pa.RecordBatch]:
@@ -116,19 +109,10 @@ def _part_row(part: Part) -> tuple[Any, ...]:
     lead: list[int] = []
     for pair in part.lead:
         lead += pair
-    return (part.start, part.stop, lead, part.packets, part.moment, *(part.times or (None, None)))
+    return (part.start, part.stop, lead, part.packets)
 
 
 # The plan.
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """Consecutive files: rows [start, stop) of the table of files, with the number of their packets."""
-
-    start: int
-    stop: int
-    packets: int
 
 
 class Mode(enum.Enum):
@@ -146,10 +130,20 @@ class Mode(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A capture point of a plan. `latest` is the time of its last packet."""
+    """A capture point of a plan.
+
+    Attributes:
+        start: The row of its first file in the table of files.
+        stop: The row after the row of its last file.
+        last: The number of its last packet.
+        latest: The time of its last packet.
+
+    """
 
     name: str
-    chains: tuple[Chain, ...]
+    start: int
+    stop: int
+    last: int
     apart: bool = False
     mode: Mode = Mode.BEGINS
     latest: int = NO_TIME
@@ -163,11 +157,6 @@ class Planned:
     def first(self) -> int:
         """Return the number before the number of its first packet."""
         return FIRST if self.mode is Mode.GOES_ON else 0
-
-    @property
-    def last(self) -> int:
-        """Return the number of the last packet; 0 if there are several chains."""
-        return self.chains[0].packets if len(self.chains) == 1 else 0
 
 
 @dataclass(frozen=True)
@@ -191,13 +180,11 @@ def planned(
     outlines: pa.Table,
     naming: Naming,
     secrets: Iterable[Secrets] = (),
-    sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None = None,
     known: Mapping[str, int] = MappingProxyType({}),
 ) -> Plan:
     """Return the plan of files with these outlines.
 
-    `sketched` returns the sketches of files that overlap in time. `known` is the time of the last packet in the lake,
-    for each capture point that continues.
+    `known` is the time of the last packet in the lake, for each capture point that continues.
     """
     faulty = outlines.filter(pc.is_valid(outlines["fault"]))
     good = outlines.filter(pc.is_null(outlines["fault"])).combine_chunks()
@@ -206,32 +193,22 @@ def planned(
     counts = one_array(good["packets"])
     points: list[Planned] = []
     of_rows = np.zeros(len(paths), np.int64)
-    place = 0
-    chain_of: list[Ints] = []
     order: list[Ints] = []
     befores: list[Ints] = []
-    moments: list[Ints] = []
+    place = 0
     for rows in groups(paths, naming):
         names = paths.take(pa.array(rows)).to_pylist()
         files = [*map(Timed, names, first[rows].tolist(), latest[rows].tolist())]
         row_of = dict(zip(names, rows.tolist(), strict=True))
-        for point, mode in _with_modes(files, naming, sketched, known):
-            chains = []
-            first_number = FIRST if mode is Mode.GOES_ON else 0
-            for number, chain in enumerate(point.chains):
-                own = np.fromiter((row_of[file.path] for file in chain), np.int64, len(chain))
-                before, moment, packets = over_chain(
-                    counts.take(pa.array(own)).to_pylist(), (file.latest for file in chain), first_number
-                )
-                chains.append(Chain(place, place + len(own), packets))
-                of_rows[own] = len(points)
-                order.append(own)
-                befores.append(np.array(before, np.int64))
-                moments.append(np.array(moment, np.int64))
-                chain_of.append(np.full(len(own), number, np.int64))
-                place += len(own)
-            times = [file.latest for file in itertools.chain.from_iterable(point.chains)]
-            points.append(Planned(point.name, tuple(chains), point.apart, mode, max(times)))
+        for point, mode in _with_modes(files, naming, known):
+            own = np.fromiter((row_of[file.path] for file in point.chain), np.int64, len(point.chain))
+            before, last = packets_before(counts.take(pa.array(own)).to_pylist(), FIRST if mode is Mode.GOES_ON else 0)
+            of_rows[own] = len(points)
+            order.append(own)
+            befores.append(np.array(before, np.int64))
+            latest_of_point = max(file.latest for file in point.chain)
+            points.append(Planned(point.name, place, place + len(own), last, point.apart, mode, latest_of_point))
+            place += len(own)
     at = _joined(order)
     of_files: list[int | None] = [None] * listing.num_rows
     for number, of_row in zip(good["number"].to_pylist(), of_rows.tolist(), strict=True):
@@ -243,27 +220,22 @@ def planned(
         tuple(zip(faulty["number"].to_pylist(), faulty["fault"].to_pylist(), strict=True)),
         (*secrets, *itertools.chain.from_iterable(found)),
         pa.table({"path": paths.take(pa.array(at)), "before": _joined(befores)}),
-        _parts(good, at, of_rows[at], _joined(chain_of), _joined(moments), listing["size"]),
+        _parts(good, at, of_rows[at], listing["size"]),
     )
 
 
-def _with_modes(
-    files: Sequence[Timed],
-    naming: Naming,
-    sketched: Callable[[Sequence[str]], Iterable[Sketch]] | None,
-    known: Mapping[str, int],
-) -> Iterator[tuple[Point, Mode]]:
+def _with_modes(files: Sequence[Timed], naming: Naming, known: Mapping[str, int]) -> Iterator[tuple[Point, Mode]]:
     """Yield the capture points of a group of files with their modes. Files that come late are a separate point."""
     upto = known.get(naming.name(files[0].path))
     if upto is None:
-        for point in points_of_group(files, naming, sketched):
-            is_timed = all(file.first != NO_TIME for file in itertools.chain.from_iterable(point.chains))
+        for point in points_of_group(files, naming):
+            is_timed = all(file.first != NO_TIME for file in point.chain)
             yield point, Mode.ALONE if point.apart or not is_timed else Mode.BEGINS
         return
     late = [file for file in files if file.first < upto - OVERLAP]
     on_time = [file for file in files if file.first >= upto - OVERLAP]
     for some, mode in ((late, Mode.LATE), (on_time, Mode.GOES_ON)):
-        for point in points_of_group(some, naming, sketched) if some else ():
+        for point in points_of_group(some, naming) if some else ():
             yield point, Mode.ALONE if point.apart else mode
 
 
@@ -287,35 +259,26 @@ def _texts(column: pa.Array) -> Iterator[str]:
         yield from column.slice(start, 1 << 12).to_pylist()
 
 
-def _parts(outlines: pa.Table, at: Ints, point: Ints, chain: Ints, moment: Ints, sizes: pa.ChunkedArray) -> pa.Table:
+def _parts(outlines: pa.Table, at: Ints, point: Ints, sizes: pa.ChunkedArray) -> pa.Table:
     """Return the parts of files in reading order.
 
-    `at` are rows of `outlines`, in the order of the table of files. `point`, `chain` and `moment` have a value for each
-    file of that table: its point, its chain, and the latest time before it.
+    `at` are rows of `outlines`, in the order of the table of files. `point` has the point of each file of that table.
     """
     some = outlines.take(pa.array(at))
     lists = one_array(some["parts"])
     file = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False).astype(np.int64)
     structs = lists.flatten()
     columns: dict[str, Any] = dict(zip((each.name for each in _PART), structs.flatten(), strict=True))
-    columns["moment"] = np.maximum(columns["moment"].to_numpy(), moment[file])
     whole = sizes.take(some["number"]).to_numpy()[file]
     start = columns["start"].to_numpy()
     stop = columns["stop"].fill_null(-1).to_numpy()
-    since = columns["since"].fill_null(0).to_numpy()
-    known = columns["since"].is_valid().to_numpy(zero_copy_only=False)
-    begin = np.maximum(np.where(known, since, some["first"].to_numpy()[file]), columns["moment"])
     columns |= {
-        "begin": begin,
         "point": point[file].astype(np.int32),
-        "chain": chain[file].astype(np.int32),
         "file": file.astype(np.int32),
         "size": np.where(stop < 0, whole, stop) - start,
         "pack": np.zeros(len(file), np.int32),
     }
-    order = np.lexsort((np.arange(len(file)), begin, point[file]))
-    table = pa.table({each.name: pa.array(columns[each.name], each.type) for each in PARTS}, PARTS)
-    return table.take(pa.array(order)).combine_chunks()
+    return pa.table({each.name: pa.array(columns[each.name], each.type) for each in PARTS}, PARTS)
 
 
 # Windows.
@@ -326,8 +289,7 @@ class Window:
     """Parts that `packs` tasks read in parallel, with their capture points by number.
 
     `whole` are small points: one task owns all connections of such a point. `goes_on` is the point that continues in
-    the next window, and `went_on` the point that continues from the previous window. If `goes_on` has several chains,
-    its packets from the time `upto` on wait for the packets of the next window.
+    the next window, and `went_on` the point that continues from the previous window.
     """
 
     table: str
@@ -336,7 +298,6 @@ class Window:
     points: Mapping[int, Planned]
     whole: frozenset[int] = frozenset()
     goes_on: int | None = None
-    upto: int | None = None
     went_on: int | None = None
 
 
@@ -369,15 +330,13 @@ def windows(
         numbers = pc.unique(own["point"].slice(0, stop - start)).to_pylist()
         points = {point: plan.points[point] for point in numbers}
         goes_on = None
-        upto = None
         if stop < len(rows) and own["point"][stop - start].as_py() == numbers[-1]:
             goes_on = numbers[-1]
-            upto = own["begin"][stop - start].as_py() if len(plan.points[goes_on].chains) > 1 else None
         size = int(sizes[start:stop].sum())
         of_points = np.bincount(table["point"].to_numpy(), weights=sizes[start:stop])
         small = np.flatnonzero(of_points <= min(OWNED_BYTES, size // (8 * cores))).tolist()
         whole = frozenset(points).intersection(small) - {goes_on, went_on}
-        yield Window(name, int(packs.max()) + 1, size, points, frozenset(whole), goes_on, upto, went_on)
+        yield Window(name, int(packs.max()) + 1, size, points, frozenset(whole), goes_on, went_on)
         start = stop
         number += 1
         went_on = goes_on
@@ -392,7 +351,7 @@ def pack_size(size: int, cores: int) -> int:
 
 
 class _Paths(Sequence[str]):
-    """The paths of the files of a chain, in the form that rows contain."""
+    """The paths of the files of a point, in the form that rows contain."""
 
     def __init__(self, paths: pa.ChunkedArray) -> None:
         self._paths = paths
@@ -423,15 +382,9 @@ def origin_of(point: Planned, hidden: Place) -> Origin:
     """Return the files that contain the packets of a capture point."""
     files = table_of(hidden, FILES_TABLE)
     before = one_array(files["before"]).to_numpy()
-    rows = [
-        FileRow(
-            _Paths(files["path"].slice(each.start, each.stop - each.start)),
-            before[each.start : each.stop],
-            each.packets,
-        )
-        for each in point.chains
-    ]
-    return Origin(rows, point.name, capture=point.name, several=True, first=point.first)
+    paths = _Paths(files["path"].slice(point.start, point.stop - point.start))
+    befores = before[point.start : point.stop]
+    return Origin(paths, befores, point.last, point=point.name, capture=point.name, several=True)
 
 
 def parts_of(window: Window, hidden: Place, pack: int) -> list[Scheduled]:
@@ -444,6 +397,6 @@ def parts_of(window: Window, hidden: Place, pack: int) -> list[Scheduled]:
     for row in table.slice(start, stop - start).to_pylist():
         path, before = (files[name][row["file"]].as_py() for name in ("path", "before"))
         lead = tuple(zip(row["lead"][::2], row["lead"][1::2], strict=True))
-        part = Part(path, row["start"], row["stop"], lead, row["packets"], row["moment"])
-        found.append(Scheduled(part, row["file"], row["chain"], before, row["point"]))
+        part = Part(path, row["start"], row["stop"], lead, row["packets"])
+        found.append(Scheduled(part, row["file"], before, row["point"]))
     return found

@@ -86,8 +86,7 @@ _UNCHANGED = Headers(_Same())
 class Placed:
     """A payload or a part of one, with its place in the new file, its addresses and its sequence number.
 
-    The place is negative if the new file does not contain the bytes, as for IP fragments. Streams use it like bytes: it
-    has a length, and can be sliced.
+    Streams use it like bytes: it has a length, and can be sliced.
     """
 
     __slots__ = ("data", "ends", "place", "sequence")
@@ -103,8 +102,7 @@ class Placed:
 
     def __getitem__(self, part: slice) -> Placed:
         start, _, _ = part.indices(len(self.data))
-        place = self.place + start if self.place >= 0 else self.place
-        return Placed(self.data[part], place, self.ends, self.sequence + start)
+        return Placed(self.data[part], self.place + start, self.ends, self.sequence + start)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Placed) and self.data == other.data
@@ -224,16 +222,12 @@ class Sanitizer:
         rewritten = self._headers.rewrite(packet.link, packet.data, packet.wire_length)
         place = writer.add(packet._replace(data=bytes(rewritten.data)))
         segment = self._segments.segment(packet)
-        if segment is None:
+        if segment is None or rewritten.payload is None:
             return place
-        if rewritten.payload is None:
-            self._fields.count("bytes in fragments", len(segment.payload))
-            placed = Placed(segment.payload, -1, segment.ends, segment.sequence)
-        else:
-            placed = Placed(segment.payload, place + rewritten.payload[0], segment.ends, segment.sequence)
+        placed = Placed(segment.payload, place + rewritten.payload[0], segment.ends, segment.sequence)
         self._delivered = -1
         self._take(self._streams.feed(segment._replace(payload=cast("Any", placed))))
-        if placed and self._delivered != placed.place >= 0:
+        if placed and self._delivered != placed.place:
             self._repeated.append((segment.ends, segment.sequence, placed.place, len(placed)))
         return place
 
@@ -245,11 +239,10 @@ class Sanitizer:
         if isinstance(event, Data):
             placed = cast("Placed", event.data)
             self._waiting.setdefault((event.connection, event.direction), deque()).append(placed)
-            if placed.place >= 0:
-                offset_map = self._offset_maps.get(placed.ends)
-                if offset_map is None:
-                    offset_map = self._offset_maps[placed.ends] = _OffsetMap()
-                offset_map.add(placed)
+            offset_map = self._offset_maps.get(placed.ends)
+            if offset_map is None:
+                offset_map = self._offset_maps[placed.ends] = _OffsetMap()
+            offset_map.add(placed)
             self._delivered = placed.place
             event = event._replace(data=placed.data)
         stream = self._watch.connections.get(event.connection)
@@ -295,8 +288,7 @@ class Sanitizer:
             size = min(len(placed), len(made) - at)
             if size < len(placed):
                 waiting.appendleft(placed[size:])
-            if placed.place >= 0:
-                self._out.put(placed.place, made[at : at + size])
+            self._out.put(placed.place, made[at : at + size])
             at += size
 
     def _foreign(self, stream: int, side: int, size: int | None, held: int = 0) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.source.first_bytes import PROXY_V2
 from kwire_cli.source.packets import headers as headers_module
-from kwire_cli.source.packets.headers import OtherError, datagram, internet_checksum
+from kwire_cli.source.packets.headers import OtherError, datagram
 from kwire_cli.source.packets.segments import MAX_NESTING
 from kwire_cli.structs import network
 from kwire_cli.structs.composites import offset_of
@@ -128,7 +128,7 @@ class Headers:
                 return
             inner = datagram(protocol, data, at, end)
             self._ip(protocol, data, at, inner, packet)
-            if inner.fragment is not None:
+            if inner.is_fragment:
                 return
             if inner.protocol == network.PROTOCOL_TCP:
                 self._tcp(data, inner, packet)
@@ -174,8 +174,7 @@ class Headers:
             if following == network.IPV6_FRAGMENT:
                 out[position : position + 8] = data[position : position + 8]
             kind, (following, length) = following, _EXTENSION.unpack(data, position)
-            unit = 4 if kind == network.AUTHENTICATION else 8
-            position += 8 if kind == network.IPV6_FRAGMENT else 8 + length * unit
+            position += 8 if kind == network.IPV6_FRAGMENT else 8 + length * 8
 
     def _tcp(self, data: bytes, found: Datagram, packet: Rewritten) -> None:
         start = found.start
@@ -216,6 +215,14 @@ def _options(data: bytes, at: int, stop: int, out: bytearray) -> None:
         if _PLAIN_OPTIONS.get(kind) == length or (kind == _SACK and length % 8 == 2):
             out[at : at + length] = data[at : at + length]
         at += length
+
+
+def internet_checksum(data: bytes) -> int:
+    """Return the checksum of IP, TCP and UDP (RFC 1071)."""
+    total = int.from_bytes(data + b"\0" * (len(data) % 2))
+    # The sum of 16-bit words modulo 65535 is the number itself modulo 65535.
+    rest = total % 0xFFFF
+    return 0xFFFF - rest if rest or not total else 0
 
 
 def mend(data: bytearray, checksums: tuple[Checksum, ...]) -> None:

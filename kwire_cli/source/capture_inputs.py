@@ -209,7 +209,7 @@ class CapturePoints:
         if not self.sources or isinstance(source, str):
             return source
         name = recognised.label
-        point = Point(name, ((Timed(name, NO_TIME, NO_TIME),),))
+        point = Point(name, (Timed(name, NO_TIME, NO_TIME),))
         return PointFiles(point, others=True, several=True, live=source)
 
 

@@ -1,15 +1,12 @@
 """The events of a capture: packets of a capture point, TCP streams, and decrypted TLS.
 
 A `Capture` connects the stages: readers of packets, IP and TCP segments, streams, decryption. A capture point can have
-several files. Rotated files follow each other in time and are read in order. Files that overlap in time are merged by
-time.
+several files, which follow each other in time and are read in order.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
-from heapq import heappop, heappush
 from itertools import chain as joined
 from typing import IO, TYPE_CHECKING, Any
 
@@ -17,12 +14,11 @@ from kwire_cli.errors import InputError
 from kwire_cli.source.files import Pieces, source_name
 from kwire_cli.source.growing import GrowingPieces
 from kwire_cli.source.packets.files import Packets
-from kwire_cli.source.packets.headers import FRAGMENT
-from kwire_cli.source.packets.model import ALONE, NO_TIME, FileRow, Origin, Packet
+from kwire_cli.source.packets.model import ALONE, Origin, Packet
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.source.packets.tcp import Limits, Streams
 from kwire_cli.source.tls.decryption import Decryption
-from kwire_cli.stores.paths import location, path_of, sizes
+from kwire_cli.stores.paths import location, path_of
 
 if TYPE_CHECKING:
     import os
@@ -31,10 +27,6 @@ if TYPE_CHECKING:
     from kwire_cli.source.packets.model import Event, Notice
     from kwire_cli.source.packets.pcap import Secrets
     from kwire_cli.source.packets.points import Point
-
-
-SMALL = 1 << 20
-"""Size up to which a file that overlaps with others is read completely, so that few files are open at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +50,8 @@ class PointFiles:
         """A new origin, which maps packets to files while they are read."""
         point = self.point
         capture = point.name if self.others else None
-        chains = [FileRow([location(file.path) for file in chain], [0]) for chain in point.chains]
-        return Origin(chains, point.name, capture=capture, several=self.several)
+        files = [location(file) for file in point.files]
+        return Origin(files, [0], point=point.name, capture=capture, several=self.several)
 
 
 BATCH = 256
@@ -96,7 +88,7 @@ class Capture:
         if isinstance(source, PointFiles):
             self.origin = source.origin
         else:
-            self.origin = ALONE if isinstance(source, GrowingPieces) else Origin([FileRow([source_name(source)], [0])])
+            self.origin = ALONE if isinstance(source, GrowingPieces) else Origin([source_name(source)])
 
     @property
     def again(self) -> str | PointFiles | None:
@@ -121,14 +113,8 @@ class Capture:
 
     @property
     def summary(self) -> dict[str, int]:
-        """Packets that are not TCP by kind, incomplete datagrams, and payload bytes that are in no event by reason."""
-        fragments = {
-            "incomplete datagrams": self.segments.fragments.incomplete,
-            "differing fragments": self.segments.fragments.differing,
-        }
-        sizes = {f"{kind} bytes": size for kind, size in self.streams.counts.items()}
-        other = self.segments.other - Counter({FRAGMENT: self.segments.fragments.joined})
-        return {kind: count for kind, count in (other | fragments | sizes).items() if count}
+        """Packets that are not TCP by kind, and payload bytes that are in no event by reason."""
+        return {**self.segments.other, **{f"{kind} bytes": size for kind, size in self.streams.counts.items()}}
 
     def __iter__(self) -> Iterator[Event]:
         for batch in self.batches():
@@ -147,9 +133,6 @@ class Capture:
             if not packets:
                 events += self.streams.flush()
             yield self._without_tls(events)
-            if self.origin.is_merged and packets:
-                self.origin.forget(self.streams.waiting_since() or packets[0].number)
-        self.segments.fragments.close()
         yield self._without_tls(self.streams.close())
 
     def _secrets(self) -> list[Secrets]:
@@ -186,51 +169,20 @@ class Capture:
         """Yield the packets of all files, numbered over all of them."""
         if not isinstance(self._source, PointFiles):
             return self._read(self._source)
-        return self._merged(self._source) if self.origin.is_merged else self._chain(self._source, 0)
+        return self._chain(self._source)
 
     def _read(self, source: str | os.PathLike[str] | IO[bytes] | GrowingPieces) -> Iterator[list[Packet]]:
         reader = Packets(source if isinstance(source, GrowingPieces) else Pieces(source))
         self.readers.append(reader)
         return reader.batches()
 
-    def _chain(self, files: PointFiles, number: int) -> Iterator[list[Packet]]:
+    def _chain(self, source: PointFiles) -> Iterator[list[Packet]]:
         """Yield the packets of files that follow each other, numbered over all of them."""
-        befores: Any = self.origin.chains[number].befores
+        befores: Any = self.origin.befores
         before = 0
-        for at, file in enumerate(files.point.chains[number]):
+        for at, file in enumerate(source.point.files):
             befores[at:] = [before]
-            batches = self._read(files.live or file.path)
-            if self.origin.is_merged and sizes([file.path])[0] < SMALL:
-                batches = iter([list(joined.from_iterable(batches))])
             first = before
-            for batch in batches:
+            for batch in self._read(source.live or file):
                 before += len(batch)
                 yield [tuple.__new__(Packet, (first + packet[0], *packet[1:])) for packet in batch] if first else batch
-
-    def _merged(self, files: PointFiles) -> Iterator[list[Packet]]:
-        """Yield the packets of several chains, merged by the latest time so far of each chain."""
-        chains = sorted((chain[0].first, number) for number, chain in enumerate(files.point.chains))
-        held: list[tuple[int, int, Packet]] = []
-        rest: dict[int, Iterator[Packet]] = {}
-
-        def more(number: int, moment: int) -> None:
-            if (packet := next(rest[number], None)) is not None:
-                time = packet.time
-                heappush(held, (moment if time is None or time < moment else time, number, packet))
-
-        out: list[Packet] = []
-        while held or chains:
-            while chains and (not held or chains[0][0] <= held[0][0]):
-                _, number = chains.pop(0)
-                rest[number] = joined.from_iterable(self._chain(files, number))
-                more(number, NO_TIME)
-            if held:
-                moment, number, packet = heappop(held)
-                self.origin.add(number, (packet.number,))
-                out.append(tuple.__new__(Packet, (self.origin.count, *packet[1:])))
-                more(number, moment)
-            if len(out) == BATCH:
-                yield out
-                out = []
-        if out:
-            yield out

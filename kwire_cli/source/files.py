@@ -45,27 +45,18 @@ def _matching(place: Place, text: str) -> list[str]:
 _FIELD = re.compile(r"\{(name|stem|parent(?:\.parent)*)\}")
 _BRACED = re.compile(r"\{[A-Za-z_][\w.]*\}")
 _FORMS = "it takes {parent}, {parent.parent}, {name}, {stem}, or a regular expression such as broker-\\d+"
-MERGED = "merged"
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
     """The rule that determines the capture point of a file. By default it is the file's folder.
 
-    `template` is a string with fields of the path (`{parent}`), a regular expression, or `*`, which puts all files into
-    one capture point.
+    `template` is a string with fields of the path (`{parent}`), or a regular expression.
     """
 
     template: str | None = None
 
-    @property
-    def merged(self) -> bool:
-        """Return whether all files are one capture point."""
-        return self.template == "*"
-
     def __post_init__(self) -> None:
-        if self.merged:
-            return
         unknown = [field for field in _BRACED.findall(self.template or "") if not _FIELD.fullmatch(field)]
         if unknown:
             raise InputError(f"--capture-point {self.template!r}: a path has no field {unknown[0]}; {_FORMS}")
@@ -84,8 +75,6 @@ class Naming:
             InputError: The regular expression does not match the path.
 
         """
-        if self.merged:
-            return MERGED
         if self.template is None:
             return location(path_of(path).parent)
         whole = location(path_of(path).absolute())
@@ -98,7 +87,7 @@ class Naming:
 
     def key(self, path: str) -> str:
         """Return a key that is equal for all files of a capture point, even if their folder is written differently."""
-        if self.merged or self.template is not None:
+        if self.template is not None:
             return self.name(path)
         folder = str(path_of(path).absolute().parent)
         return folder if "://" in folder else os.path.normpath(folder)

@@ -24,17 +24,15 @@ from kwire_cli.lake.descriptors import DESCRIBED, ORDER, descriptor, rows_in
 from kwire_cli.lake.hidden import one_array, put_table, table_of
 from kwire_cli.lake.window_tasks import Done, described, merge, owners_of, read_connections
 from kwire_cli.lake.windows import pack_size
-from kwire_cli.source.packets.points import sketch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     import numpy.typing as npt
     from pyspark.sql import DataFrame, SparkSession
 
     from kwire_cli.lake.tasks import Look
     from kwire_cli.lake.window_tasks import Job
-    from kwire_cli.source.packets.points import Sketch
     from kwire_cli.stores.paths import Place
 
     Merge = Callable[[Any, Any], None]
@@ -72,18 +70,6 @@ class SparkTasks:
         put_table(hidden, f"{name}-starts.arrow", pa.table({"start": np.append(starts, len(costs))}))
         made = self._numbers(len(starts)).mapInArrow(partial(_look, hidden, name, look), from_arrow_schema(schema))
         return made.toArrow().cast(schema)
-
-    def sketched(self, files: Sequence[str]) -> Iterator[Sketch]:
-        """Yield the sketches of files. Tasks compute a few at first, then more, as the caller may stop early."""
-        context = self.spark.sparkContext
-        start = 0
-        most = 2
-        while start < len(files):
-            some = files[start : start + most]
-            tasks = min(len(some), 4 * context.defaultParallelism)
-            yield from context.parallelize(some, tasks).map(sketch).collect()
-            start += most
-            most *= 4
 
     def folded(self, count: int, fold: Callable[[Iterable[int]], Any], merge: Callable[[Any, Any], None]) -> list[Any]:
         """Return the results of `fold` over the numbers below `count`."""

@@ -51,8 +51,7 @@ IPV6 = Struct(
     "destination" / Bytes(16),
 )
 EXTENSION = Struct("next_header" / Int8ub, "length" / Int8ub)
-"""`length` counts 8 bytes each beyond the first 8; in an authentication header (RFC 4302) 4 bytes each beyond the first
-8."""
+"""`length` counts 8 bytes each beyond the first 8."""
 FRAGMENT = Struct("next_header" / Int8ub, "reserved" / Int8ub, "offset_and_flags" / Int16ub, "identification" / Int32ub)
 
 IPV4_MORE_FRAGMENTS = 0x2000
@@ -70,7 +69,6 @@ PROTOCOL_GRE = 47
 HOP_BY_HOP = 0
 ROUTING = 43
 IPV6_FRAGMENT = 44
-AUTHENTICATION = 51
 DESTINATION = 60
 MOBILITY = 135
 EXTENSIONS = frozenset((HOP_BY_HOP, ROUTING, DESTINATION, MOBILITY))
@@ -80,6 +78,7 @@ PROTOCOL_NAMES = {
     2: "igmp",
     17: "udp",
     50: "esp",
+    51: "ah",
     58: "icmpv6",
     59: "no next header",
     89: "ospf",
@@ -97,8 +96,6 @@ ETHERNET = Struct("destination" / Bytes(6), "source" / Bytes(6), "protocol" / In
 
 VLAN = Struct("tag_control" / Int16ub, "protocol" / Int16ub)
 """The fields after one of VLAN_TYPES."""
-MPLS = Struct("label" / Int32ub)
-"""A label stack entry (RFC 3032): label, traffic class, the bit MPLS_BOTTOM in the last entry, time to live."""
 
 SLL = Struct(
     "packet_type" / Int16ub,
@@ -122,15 +119,9 @@ LOOP = Struct("protocol" / Int32ub)
 NULL = Struct("protocol" / Int32ul)
 """An address family: of LOOP in network order, of NULL in the byte order of the capturing machine, so either."""
 
-PPP = Struct("protocol" / Int16ub)
-PPP_ADDRESS = Struct("address_and_control" / Int16ub)
-"""0xff03 before the protocol; not all captures have it."""
-
 # Link types of capture files, as tcpdump.org registers them; 12 and 14 are raw IP of some systems.
 LINK_NULL = 0
 LINK_ETHERNET = 1
-LINK_PPP = 9
-LINK_PPP_HDLC = 50
 LINK_LOOP = 108
 LINK_SLL = 113
 LINK_SLL2 = 276
@@ -141,11 +132,8 @@ ETHER_IPV4 = 0x0800
 ETHER_IPV6 = 0x86DD
 ETHER_BRIDGED = 0x6558
 ETHER_ERSPAN = 0x88BE
-ETHER_ERSPAN3 = 0x22EB
-"""EtherTypes. The last three, in GRE and Geneve, precede an Ethernet frame."""
+"""EtherTypes. The last two, in GRE and Geneve, precede an Ethernet frame."""
 VLAN_TYPES = frozenset((0x8100, 0x88A8, 0x9100, 0x9200))
-MPLS_TYPES = frozenset((0x8847, 0x8848))
-MPLS_BOTTOM = 0x100
 LEAST_ETHER_TYPE = 0x600
 
 FAMILY_IPV4 = 2
@@ -153,14 +141,11 @@ FAMILY_IPV4 = 2
 FAMILIES_IPV6 = frozenset((10, 23, 24, 28, 30))
 """AF_INET6 in Linux, Windows, NetBSD and OpenBSD, FreeBSD, Darwin."""
 
-PPP_IPV4 = 0x0021
-PPP_IPV6 = 0x0057
-PPP_ALL_STATIONS = 0xFF03
-
 ETHER_NAMES = {
     0x0806: "arp",
     0x8035: "rarp",
-    **dict.fromkeys(MPLS_TYPES, "mpls"),
+    0x8847: "mpls",
+    0x8848: "mpls",
     0x8863: "pppoe",
     0x8864: "pppoe",
     0x888E: "eapol",
@@ -213,7 +198,7 @@ ZERO_WINDOW = 1 << 8
 UDP = Struct("source_port" / Int16ub, "destination_port" / Int16ub, "length" / Int16ub, "checksum" / Int16ub)
 
 
-# What mirrors and overlays wrap packets in: VXLAN (RFC 7348), Geneve (RFC 8926), GRE (RFC 2784, 2890, 2637),
+# What mirrors and overlays wrap packets in: VXLAN (RFC 7348), Geneve (RFC 8926), GRE (RFC 2784, 2890),
 # ERSPAN (draft-foschiano-erspan).
 
 VXLAN = Struct("flags" / Int8ub, "reserved1" / Bytes(3), "network" / Bytes(3), "reserved2" / Int8ub)
@@ -231,31 +216,14 @@ GENEVE_PORT = 6081
 
 GRE = Struct("flags_and_version" / Int16ub, "protocol" / Int16ub)
 GRE_OPTIONAL = Int32ub
-"""Checksum, key, sequence and acknowledgment: each 4 bytes, present if its flag is set."""
+"""Checksum, key and sequence: each 4 bytes, present if its flag is set."""
 GRE_CHECKSUM = 0x8000
 GRE_ROUTING = 0x4000
 GRE_KEY = 0x2000
 GRE_SEQUENCE = 0x1000
-GRE_ACKNOWLEDGMENT = 0x0080
-GRE_VERSION = 0x0007
-GRE_PPP = 0x880B
 
 ERSPAN2 = Struct("version_and_vlan" / Int16ub, "session" / Int16ub, "index" / Int32ub)
 """Type I is GRE without sequence numbers and has no header."""
-ERSPAN3 = Struct(
-    "version_and_vlan" / Int16ub,
-    "session" / Int16ub,
-    "timestamp" / Int32ub,
-    "group" / Int16ub,
-    "frame_type_and_flags" / Int16ub,
-)
-ERSPAN3_PLATFORM = Struct("platform" / Int32ub, "info" / Int32ub)
-"""Follows where the lowest bit of `frame_type_and_flags` is set."""
-ERSPAN3_HAS_PLATFORM = 0x0001
-ERSPAN3_FRAME_TYPE = 0x7C00
-ERSPAN3_IP = 0x0800
-"""The frame type is in bits 10 to 14: 0 is Ethernet, 2 is IP."""
-
 
 # TLS 1.2 (RFC 5246, 5288, 7905) and 1.3 (RFC 8446): records, the handshake messages that determine the keys, and the
 # inputs of ciphers.
@@ -279,7 +247,6 @@ MESSAGE = Struct("type" / Int8ub, "length" / Bytes(3))
 """The header of every handshake message."""
 CLIENT_HELLO = 1
 SERVER_HELLO = 2
-END_OF_EARLY_DATA = 5
 CERTIFICATE = 11
 FINISHED = 20
 KEY_UPDATE = 24
@@ -288,7 +255,7 @@ MESSAGES = {
     CLIENT_HELLO: "ClientHello",
     SERVER_HELLO: "ServerHello",
     4: "NewSessionTicket",
-    END_OF_EARLY_DATA: "EndOfEarlyData",
+    5: "EndOfEarlyData",
     8: "EncryptedExtensions",
     CERTIFICATE: "Certificate",
     12: "ServerKeyExchange",
@@ -304,7 +271,6 @@ MESSAGES = {
 
 _EXTENSIONS = Prefixed(Int16ub, GreedyRange(Struct("type" / Int16ub, "data" / Prefixed(Int16ub, GreedyBytes))))
 PRE_SHARED_KEY = 41
-EARLY_DATA = 42
 SUPPORTED_VERSIONS = 43
 
 RANDOM = Bytes(32)

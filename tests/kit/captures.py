@@ -20,7 +20,7 @@ from kwire_cli.source.files import Naming
 from kwire_cli.source.kafka.bulk_frames import EndsReader
 from kwire_cli.source.kafka.captured import Names
 from kwire_cli.source.kafka.traffic import traffic
-from kwire_cli.source.packets.descriptors import Run, described, runs
+from kwire_cli.source.packets.descriptors import Run, described, run_of as run_from
 from kwire_cli.source.packets.model import ALONE, NO_TIME, Data, Foreign, Gap, Origin, Packet, Start, endpoints, turned
 from kwire_cli.source.packets.parts import PartReader
 from kwire_cli.source.packets.pcap import Secrets
@@ -184,7 +184,7 @@ class Replay(Capture):
             events = self.tls.take(taken)
             for event in events:
                 if type(event) is Start:
-                    self.starts[event.connection] = self.origin.number(event.packet)
+                    self.starts[event.connection] = event.packet
             yield events
 
     def _batches(self):
@@ -214,12 +214,12 @@ def replays(paths, size, secrets=()):
             for each in described(part, PartReader(part.part)):
                 rows[each.point, each.ends].append(each)
         for (point, ends), found in rows.items():
-            found.sort(key=lambda each: (each.moment, each.chain, each.packet))
+            found.sort(key=lambda each: each.packet)
             make, last = points[point]
 
             def replay(ends=ends, found=found, make=make, last=last):
-                origin = make()
-                return Replay(ends, runs(found, files, origin), last, secrets=plan.secrets, origin=origin)
+                segments = (run_from(each, files) for each in found)
+                return Replay(ends, segments, last, secrets=plan.secrets, origin=make())
 
             yield replay
 
@@ -427,12 +427,12 @@ def run_of(ends, segments):
     for segment in segments:
         time = NO_TIME if segment.time is None else segment.time
         numbers = segment.sequence, segment.acknowledgment, len(segment.payload), segment.missing, segment.flags
-        rows.append((segment.packet, time, time, -1 - len(kept), *numbers, segment.ends != ends))
+        rows.append((segment.packet, time, len(kept), *numbers, segment.ends != ends))
         kept += segment.payload
     return Run(np.array(rows, DESCRIPTOR), kept)
 
 
-def new_reader(ends, *, stretches=False, names=None, secrets=()):
+def new_reader(ends, *, names=None, secrets=()):
     """A reader of what is between two ends."""
     tls = Decryption((), lambda: secrets)
-    return EndsReader(ends, LAYOUTS, None, names or Names(), Origin(), tls, stretches=stretches)
+    return EndsReader(ends, LAYOUTS, None, names or Names(), Origin(), tls)

@@ -76,11 +76,6 @@ def extension(next_header, body=bytes(6)):
     return network.EXTENSION.build({"next_header": next_header, "length": (len(body) - 6) // 8}) + body
 
 
-def authentication(next_header):
-    """24 bytes, as with HMAC-SHA1-96: 6 units of 4, of which the length leaves out 2."""
-    return network.EXTENSION.build({"next_header": next_header, "length": 4}) + bytes(22)
-
-
 def fragment_header(next_header, offset, more, identification=99):
     flags = offset | (network.IPV6_MORE_FRAGMENTS if more else 0)
     return network.FRAGMENT.build(
@@ -95,11 +90,6 @@ def ethernet(payload, protocol=network.ETHER_IPV4, padded=True):
 
 def vlan(payload, protocol=network.ETHER_IPV4, tag=5):
     return network.VLAN.build({"tag_control": tag, "protocol": protocol}) + payload
-
-
-def mpls(payload, labels):
-    stack = [network.MPLS.build({"label": (16 + n) << 12 | 64}) for n in range(labels - 1)]
-    return b"".join(stack) + network.MPLS.build({"label": 16 << 12 | network.MPLS_BOTTOM | 64}) + payload
 
 
 def sll(payload, protocol=network.ETHER_IPV4):
@@ -137,12 +127,6 @@ FOUR, SIX = ipv4(tcp(HELLO)), ipv6(tcp(HELLO))
 ERSPAN2 = network.ERSPAN2.build({"version_and_vlan": 0x1000, "session": 1, "index": 0})
 
 
-def erspan3(flags):
-    return network.ERSPAN3.build(
-        {"version_and_vlan": 0x2000, "session": 1, "timestamp": 5, "group": 0, "frame_type_and_flags": flags}
-    )
-
-
 LINKS = {
     "ethernet": (ethernet(FOUR), network.LINK_ETHERNET),
     "ethernet, IPv6": (ethernet(SIX, network.ETHER_IPV6), network.LINK_ETHERNET),
@@ -150,8 +134,6 @@ LINKS = {
     "VLAN": (ethernet(vlan(FOUR), 0x8100), network.LINK_ETHERNET),
     "QinQ": (ethernet(vlan(vlan(FOUR), 0x8100), 0x88A8), network.LINK_ETHERNET),
     "old QinQ": (ethernet(vlan(vlan(SIX, network.ETHER_IPV6), 0x8100), 0x9100), network.LINK_ETHERNET),
-    "MPLS": (ethernet(mpls(FOUR, 3), 0x8847), network.LINK_ETHERNET),
-    "MPLS, IPv6 in a VLAN": (ethernet(vlan(mpls(SIX, 1), 0x8848), 0x8100), network.LINK_ETHERNET),
     "SLL": (sll(FOUR), network.LINK_SLL),
     "SLL, IPv6": (sll(SIX, network.ETHER_IPV6), network.LINK_SLL),
     "SLL, VLAN": (sll(vlan(FOUR), 0x8100), network.LINK_SLL),
@@ -159,8 +141,6 @@ LINKS = {
     "null": (network.NULL.build({"protocol": 2}) + FOUR, network.LINK_NULL),
     "null, big-endian": (network.LOOP.build({"protocol": 2}) + FOUR, network.LINK_NULL),
     "loop": (network.LOOP.build({"protocol": 2}) + FOUR, network.LINK_LOOP),
-    "PPP": (network.PPP.build({"protocol": network.PPP_IPV4}) + FOUR, network.LINK_PPP),
-    "PPP with address": (b"\xff\x03" + network.PPP.build({"protocol": network.PPP_IPV6}) + SIX, network.LINK_PPP_HDLC),
 }
 LINKS |= {
     f"null, family {n}": (network.NULL.build({"protocol": n}) + SIX, network.LINK_NULL) for n in network.FAMILIES_IPV6
@@ -172,18 +152,9 @@ LINKS |= {f"raw {n}": (data, n) for n, data in zip(sorted(network.LINK_RAW), [FO
 LINKS |= {
     "IPv4 options": (ethernet(ipv4(tcp(HELLO), options=bytes(8))), 1),
     "IPv4 total length 0": (ethernet(ipv4(tcp(HELLO), total_length=0), padded=False), 1),
-    "IPv4 authentication": (ethernet(ipv4(authentication(6) + tcp(HELLO), network.AUTHENTICATION)), 1),
     "IPv6 extensions": (
         ethernet(
-            ipv6(
-                extension(60)
-                + extension(43, bytes(14))
-                + extension(51)
-                + authentication(60)
-                + extension(6)
-                + tcp(HELLO),
-                0,
-            ),
+            ipv6(extension(60) + extension(43, bytes(14)) + extension(60) + extension(6) + tcp(HELLO), 0),
             network.ETHER_IPV6,
         ),
         1,
@@ -201,15 +172,8 @@ LINKS |= {
     "GRE": (ethernet(ipv4(gre(FOUR, network.ETHER_IPV4), 47)), 1),
     "GRE with all options": (ethernet(ipv4(gre(SIX, network.ETHER_IPV6, 0xB000, bytes(12)), 47)), 1),
     "GRE, bridged": (ethernet(ipv4(gre(ethernet(FOUR), network.ETHER_BRIDGED), 47)), 1),
-    "GRE, PPTP": (ethernet(ipv4(gre(b"\xff\x03\0\x21" + FOUR, network.GRE_PPP, 0x3081, bytes(12)), 47)), 1),
     "ERSPAN I": (ethernet(ipv4(gre(ethernet(FOUR), network.ETHER_ERSPAN), 47)), 1),
     "ERSPAN II": (ethernet(ipv4(gre(ERSPAN2 + ethernet(FOUR), network.ETHER_ERSPAN, 0x1000, bytes(4)), 47)), 1),
-    "ERSPAN III": (ethernet(ipv4(gre(erspan3(0) + ethernet(FOUR), network.ETHER_ERSPAN3, 0x1000, bytes(4)), 47)), 1),
-    "ERSPAN III, platform": (
-        ethernet(ipv4(gre(erspan3(1) + bytes(8) + ethernet(FOUR), network.ETHER_ERSPAN3, 0x1000, bytes(4)), 47)),
-        1,
-    ),
-    "ERSPAN III, IP": (ethernet(ipv4(gre(erspan3(0x0800) + FOUR, network.ETHER_ERSPAN3, 0x1000, bytes(4)), 47)), 1),
     "IP in IP": (ethernet(ipv4(FOUR, 4)), 1),
     "6in4": (ethernet(ipv4(SIX, 41)), 1),
 }

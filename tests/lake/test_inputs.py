@@ -211,7 +211,7 @@ def test_files_that_hold_the_same_are_points_of_their_own(tmp_path):
     shutil.copy(CAPTURES / "ipv6.pcap", inputs / "again.pcap")
     run([inputs], lake)
     assert rows_of(lake, "select count(distinct capture_point), count(*) from frames") == [(2, 296)]
-    assert rows_of(lake, "select distinct code from faults") == [("SAME_CONNECTIONS",)]
+    assert rows_of(lake, "select distinct code from faults") == [("OVERLAPPING_FILES",)]
 
 
 def test_what_is_carried_is_json_of_few_bytes(tmp_path):

@@ -77,12 +77,6 @@ RESERVED = network.VXLAN.build(
         (network.PROTOCOL_UDP, make.udp(RESERVED + INSIDE, 4789), SECRET[:3]),
         (network.PROTOCOL_GRE, make.gre(make.FOUR, network.ETHER_IPV4, 0x3000, SECRET), SECRET),
         (network.PROTOCOL_GRE, make.gre(INSIDE, network.ETHER_BRIDGED, 0xB000, b"\0\0\0\0" + SECRET), SECRET),
-        (
-            network.PROTOCOL_GRE,
-            make.gre(make.erspan3(1) + SECRET + INSIDE, network.ETHER_ERSPAN3, 0x1000, b"\0\0\0\1"),
-            SECRET,
-        ),
-        (network.PROTOCOL_GRE, make.gre(b"\xff\x03\0\x21" + make.FOUR, network.GRE_PPP, 0x3001, SECRET), SECRET),
     ],
 )
 def test_of_tunnels_only_what_is_fixed_stays(protocol, data, said):

@@ -67,10 +67,10 @@ def test_standard_input_is_what_is_in_it():
 
 
 def test_files_of_a_capture_point_are_one_input(tmp_path):
-    names = [tmp_path / "a.pcapng", tmp_path / "b.pcapng"]
-    for name in names:
-        name.write_bytes(CAPTURE.read_bytes())
-    how = Reading(catalog=CATALOG, naming=Naming("*"))
+    names = [tmp_path / name for name in ("a.pcapng", "b.pcap")]
+    for name, sample in zip(names, ("kafka-python-4.4.0.pcapng", "midstream.pcap"), strict=True):
+        name.write_bytes((SAMPLES / "captures" / sample).read_bytes())
+    how = Reading(catalog=CATALOG, naming=Naming("/"))
     inputs = open_inputs([*map(str, names)], how, Listening())
     assert (inputs.several, inputs.labelled) == (False, True)
     for _ in range(2):  # and they can be iterated again

@@ -32,11 +32,10 @@ def test_a_captured_frame():
     ("decl", "size"),
     [
         (network.ETHERNET, 14), (network.VLAN, 4), (network.SLL, 16), (network.SLL2, 20), (network.NULL, 4),
-        (network.LOOP, 4), (network.PPP, 2), (network.PPP_ADDRESS, 2),
+        (network.LOOP, 4),
         (network.IPV4, 20), (network.IPV6, 40), (network.EXTENSION, 2), (network.FRAGMENT, 8), (network.TCP, 20),
         (network.UDP, 8),
-        (network.VXLAN, 8), (network.GENEVE, 8), (network.GRE, 4), (network.ERSPAN2, 8), (network.ERSPAN3, 12),
-        (network.ERSPAN3_PLATFORM, 8),
+        (network.VXLAN, 8), (network.GENEVE, 8), (network.GRE, 4), (network.ERSPAN2, 8),
         (network.PCAP["<"].header, 24), (network.PCAP[">"].record, 16), (network.PCAPNG["<"].block, 8),
         (network.PCAPNG["<"].section, 16),
         (network.PCAPNG[">"].interface, 8), (network.PCAPNG["<"].enhanced, 20), (network.PCAPNG["<"].simple, 4),

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -48,8 +47,8 @@ from kwire_cli.message.known_layout import layouts
 from kwire_cli.source.captures import PointFiles
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import Names
-from kwire_cli.source.packets.descriptors import Scheduled, over_chain
-from kwire_cli.source.packets.model import FileRow, Origin
+from kwire_cli.source.packets.descriptors import Scheduled, packets_before
+from kwire_cli.source.packets.model import Origin
 from kwire_cli.source.packets.parts import outline
 from kwire_cli.source.tls.decryption import Decryption
 from kwire_cli.source.tls.stream import PROTOCOL
@@ -109,12 +108,12 @@ def fill(tables: Tables, opened: CaptureInput) -> int:
 def _planned(opened: CaptureInput) -> tuple[list[Scheduled], Origin] | None:
     """Return the parts of a capture, and where its packets are.
 
-    None for a pipe, a capture that grows, files that overlap in time, and secrets of TLS.
+    None for a pipe, a capture that grows, and secrets of TLS.
     """
     how = opened.how
     source = opened.source
     origin = source.origin if isinstance(source, PointFiles) else Origin()
-    if not opened.files or how.follow or how.packets or how.verbose or how.key_logs or origin.is_merged:
+    if not opened.files or how.follow or how.packets or how.verbose or how.key_logs:
         return None
     try:
         outlines = [outline(file) for file in opened.files]
@@ -122,13 +121,11 @@ def _planned(opened: CaptureInput) -> tuple[list[Scheduled], Origin] | None:
         return None
     if any(each.secrets for each in outlines):
         return None
-    befores, moments, packets = over_chain([each.packets for each in outlines], [each.latest for each in outlines])
+    origin.files = [*map(location, opened.files)]
+    origin.befores, origin.packets = packets_before(each.packets for each in outlines)
     parts: list[Scheduled] = []
     for number, file in enumerate(outlines):
-        for part in file.parts:
-            placed = replace(part, moment=max(part.moment, moments[number]))
-            parts.append(Scheduled(placed, number, 0, befores[number]))
-    origin.chains = [FileRow([*map(location, opened.files)], befores, packets)]
+        parts += [Scheduled(part, number, origin.befores[number]) for part in file.parts]
     return parts, origin
 
 

@@ -59,7 +59,7 @@ def point_items(
             yield from _close_finished(readers, part.before)
     for ends, gathered in readers.values():
         yield from _read_segments(ends, gathered)
-        yield from ((item, ends) for item in ends.close(origin.chains[0].packets))
+        yield from ((item, ends) for item in ends.close(origin.packets))
 
 
 def _close_finished(readers: dict[bytes, tuple[EndsReader, Gathered]], packet: int) -> Iterator[Item]:

@@ -157,17 +157,10 @@ class Regular:
 
 def places_of(packets: Ints, origin: Origin) -> tuple[pa.Array, pa.Array]:
     """Return the files of packets, and the numbers of the packets in their files."""
-    if not origin.is_merged:
-        (row,) = origin.chains
-        befores = np.asarray(row.befores, np.int64)
-        at = np.maximum(np.searchsorted(befores, packets, side="left") - 1, 0)
-        some, which = np.unique(at, return_inverse=True)
-        return words(which, [row.files[number] for number in some.tolist()]), pa.array(packets - befores[at])
-    found = [origin.place(packet) for packet in packets.tolist()]
-    return (
-        pa.array([place.file for place in found], pa.string()).dictionary_encode(),
-        pa.array([place.packet for place in found], pa.int64()),
-    )
+    befores = np.asarray(origin.befores, np.int64)
+    at = np.maximum(np.searchsorted(befores, packets, side="left") - 1, 0)
+    some, which = np.unique(at, return_inverse=True)
+    return words(which, [origin.files[number] for number in some.tolist()]), pa.array(packets - befores[at])
 
 
 # Single lines
@@ -241,11 +234,7 @@ def _regular(groups: dict[Layout, _Group], catalog: Catalog) -> Regular:
     of_responses = values_in([each for each in frames if each.layout.kind == "response"], catalog)
     topics = _topics(of_requests, of_responses, pending, [group.lines for group in groups.values()])
     origin = lines[0].origin
-    if origin.is_merged:
-        file = pa.array([line.where.file for line in lines], pa.string()).dictionary_encode()
-        packet = pa.array([line.where.packet for line in lines], pa.int64())
-    else:
-        file, packet = places_of(np.array([line.seen.packet for line in lines], np.int64), origin)
+    file, packet = places_of(np.array([line.seen.packet for line in lines], np.int64), origin)
     return Regular(
         of_requests,
         of_responses,

@@ -8,7 +8,6 @@ results.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -130,7 +129,6 @@ class EndsReader:
         names: The names known so far. Lines add names. The caller must add the names of a stretch before the next one.
         origin: Maps packets to files.
         tls: Decrypts TLS.
-        stretches: Whether stretches are returned. Otherwise all frames are lines.
         ended: Is called with each TCP connection that has ended.
         after: The number of frames before the first one.
 
@@ -145,7 +143,6 @@ class EndsReader:
         origin: Origin,
         tls: Decryption,
         *,
-        stretches: bool = True,
         ended: Callable[[TcpConnection], None] | None = None,
         after: int = 0,
     ) -> None:
@@ -153,7 +150,6 @@ class EndsReader:
         self.layouts = layouts
         self.tls = tls
         self.origin = origin
-        self._fewest = FEWEST if stretches else sys.maxsize
         self.streams = Streams()
         self.starts: dict[int, int] = {}
         self.lines = Lines(Watch(layouts, port, names, origin), self.streams.waiting_since)
@@ -203,7 +199,7 @@ class EndsReader:
         rows = run.rows
         at = 0
         while at < len(rows):
-            if calm := self._calm() if len(rows) - at >= self._fewest else None:
+            if calm := self._calm() if len(rows) - at >= FEWEST else None:
                 connection, half = calm
                 state, count = _in_order(rows[at:], half)
                 if count >= FEWEST:
@@ -219,7 +215,6 @@ class EndsReader:
             stop = min(at + self._step, len(rows))
             self._step = min(2 * self._step, _MAX_STEP)
             yield from self.feed(Run(rows[at:stop], run.kept).segments(self.ends))
-            self.origin.forget(self.streams.waiting_since() or int(rows["packet"][stop - 1]))
             at = stop
 
     def close(self, last: int) -> Iterator[Stretch | Captured]:
@@ -231,7 +226,7 @@ class EndsReader:
         events = self.tls.take(events)
         for event in events:
             if type(event) is Start:
-                self.starts[event.connection] = self.origin.number(event.packet)
+                self.starts[event.connection] = event.packet
         return self.lines.take(events)
 
     def _stretch(self, run: Run, half: Half, connection: Connection, state: Ints) -> Stretch:
@@ -306,7 +301,7 @@ class _Side:
 def _side(run: Run, direction: int, rest: bytes) -> _Side:
     which = np.flatnonzero(run.rows["direction"] == direction)
     rows = run.rows[which]
-    data, offsets = payloads(octets(b"\0"), rows, run.kept)
+    data, offsets = payloads(octets(run.kept), rows)
     if rest:
         data = np.concatenate([octets(rest), data])
     data.flags.writeable = False

@@ -250,7 +250,7 @@ class Captured:
         self.connection = connection
         self.names = names
         self.origin = origin
-        self._where: Place | None = origin.place(seen.packet) if origin.is_merged else None
+        self._where: Place | None = None
         self.number = 0
         self.request: Captured | None = None
         self.place = seen.packet

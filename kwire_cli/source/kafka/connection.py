@@ -11,7 +11,7 @@ States of a connection:
 - AUTHENTICATING: the broker accepts only SaslAuthenticate (SaslServerAuthenticator). Any other frame can be a
   SaslAuthenticate with a wrong api key or missing bytes, and counts as a token. An error or the broker's last token
   leads to KAFKA. The end can be missing from the capture, or unknown for a custom mechanism, so a request that fits
-  exactly, and does not also fit as SaslAuthenticate, leads to KAFKA too.
+  exactly leads to KAFKA too.
 - TOKENS: frames that contain only a SASL token, in both directions (SaslServerAuthenticator). A frame of the client
   that reads as a request leads to KAFKA.
 - FOREIGN: another protocol, until the connection ends.

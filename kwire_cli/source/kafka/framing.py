@@ -28,7 +28,7 @@ from base64 import b64decode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.message.encode import RequestHead, correlation_id, heads
+from kwire_cli.message.encode import correlation_id
 from kwire_cli.message.frames import MAX_SIZE, SIZE_BYTES, Hints, read, says_size
 from kwire_cli.source.first_bytes import names_client, reads_as_request
 from kwire_cli.source.kafka.recognition import BIG, Recogniser
@@ -365,29 +365,12 @@ SCRAM_FINAL = b"v="
 
 
 def may_be_token(catalog: Catalog, cut: Cut) -> bool:
-    """Return whether a frame that a client sends during authentication may be a SaslAuthenticate request.
+    """Return whether a frame that a client sends during authentication may be a damaged SaslAuthenticate request.
 
-    This is so if the frame does not fit exactly as the request in its header. It is also so if it contains a token when
-    its api key and version are replaced by the values of SaslAuthenticate.
+    This is so if the frame does not fit exactly as the request in its header.
     """
     frame = as_request(catalog, cut.data)
-    if cut.missing or not frame.sure or frame.anomalies:
-        return True
-    layout = heads()[0]
-    head = RequestHead(*layout.unpack(cut.data, SIZE_BYTES))
-    rest = cut.data[SIZE_BYTES + layout.size :]
-    for version in _authenticate_versions(catalog):
-        changed = head._replace(api_key=SASL_AUTHENTICATE, version=version)
-        if _holds_token(as_request(catalog, cut.data[:SIZE_BYTES] + layout.pack(*changed) + rest)):
-            return True
-    return False
-
-
-def _holds_token(frame: Frame) -> bool:
-    """Return whether a SaslAuthenticate request fits exactly, and has a token and no unknown tags."""
-    if not frame.sure or frame.anomalies or frame.body is None:
-        return False
-    return frame.body.value.keys() == {AUTH_BYTES} and bool(frame.body.value[AUTH_BYTES])
+    return bool(cut.missing or not frame.sure or frame.anomalies)
 
 
 def ends_authentication(catalog: Catalog, data: bytes, version: int | None) -> bool:

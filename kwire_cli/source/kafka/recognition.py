@@ -131,13 +131,14 @@ class Places:
         self._alive = {at - count: None for at in self._alive}
 
 
-class Requests:
-    """The search for requests."""
+class Search:
+    """A search for frames of one kind. The subclasses know which places can begin a frame."""
 
-    __slots__ = ("_catalog", "_places", "_scanned")
+    __slots__ = ("_places", "_scanned")
+    _pattern: re.Pattern[bytes]
+    _needed: int
 
-    def __init__(self, catalog: Catalog, start: int) -> None:
-        self._catalog = catalog
+    def __init__(self, start: int) -> None:
         self._places = Places()
         self._scanned = start
 
@@ -147,25 +148,56 @@ class Requests:
         self._scanned = max(self._scanned - count, 0)
 
     def find(self, buffer: bytearray, *, last: bool) -> int:
-        """Return the start of a request; see `Recogniser.find`."""
+        """Return the start of a frame; see `Recogniser.find`."""
         size = len(buffer)
         confirmed = [at for at, end, links in self._places.due(size) if self._judge(buffer, at, end, links)]
         if confirmed:
             return min(confirmed)
-        for match in _REQUEST.finditer(buffer, self._scanned):
+        for match in self._pattern.finditer(buffer, self._scanned):
             at = match.start()
             self._scanned = at + 1
-            if self._judge(buffer, at, 0, 0):
+            if self._can_begin(buffer, at) and self._judge(buffer, at, 0, 0):
                 return at
-        self._scanned = max(self._scanned, size - _REQUEST_BYTES + 1)
+        self._scanned = max(self._scanned, size - self._needed + 1)
         while (oldest := self._places.oldest()) is not None and (last or size - oldest > MOST_UNSURE):
-            named = oldest > 0 or (says_size(buffer, 0, size) or 0) > BIG
-            if reads_as_request(self._catalog, buffer, oldest) and names_client(
-                self._catalog, buffer, oldest, needed=named
-            ):
+            if self._accepts(buffer, oldest):
                 return oldest
-            self._places.drop(oldest)
+            self._drop(oldest)
         return -1 - (self._scanned if oldest is None else min(oldest, self._scanned))
+
+    def _can_begin(self, buffer: bytearray, at: int) -> bool:
+        """Return whether a place that matches the pattern can begin a frame."""
+        raise NotImplementedError
+
+    def _judge(self, buffer: bytearray, at: int, end: int, links: int) -> bool:
+        """Return whether a place is confirmed, drop the place, or let it wait for more bytes."""
+        raise NotImplementedError
+
+    def _accepts(self, buffer: bytearray, at: int) -> bool:
+        """Return whether a place begins a frame although it was not confirmed."""
+        raise NotImplementedError
+
+    def _drop(self, at: int) -> None:
+        self._places.drop(at)
+
+
+class Requests(Search):
+    """The search for requests."""
+
+    __slots__ = ("_catalog",)
+    _pattern = _REQUEST
+    _needed = _REQUEST_BYTES
+
+    def __init__(self, catalog: Catalog, start: int) -> None:
+        super().__init__(start)
+        self._catalog = catalog
+
+    def _can_begin(self, buffer: bytearray, at: int) -> bool:  # noqa: ARG002 - the pattern decides
+        return True
+
+    def _accepts(self, buffer: bytearray, at: int) -> bool:
+        named = at > 0 or (says_size(buffer, 0, len(buffer)) or 0) > BIG
+        return reads_as_request(self._catalog, buffer, at) and names_client(self._catalog, buffer, at, needed=named)
 
     def _judge(self, buffer: bytearray, at: int, end: int, links: int) -> bool:
         size = len(buffer)
@@ -189,23 +221,23 @@ class Requests:
         return False
 
 
-class Responses:
+class Responses(Search):
     """The search for responses to the requests in `pending`."""
 
-    __slots__ = ("_pending", "_pieces", "_places", "_scanned", "_size")
+    __slots__ = ("_pending", "_pieces", "_size")
+    _pattern = _RESPONSE
+    _needed = _RESPONSE_BYTES
 
     def __init__(self, pending: Pending[Any], start: int) -> None:
+        super().__init__(start)
         self._pending = pending
-        self._places = Places()
         self._pieces: set[int] = set()
-        self._scanned = start
         self._size = -1 if start else 0  # bytes after an invalid size are in the middle of a piece
 
     def skip(self, count: int) -> None:
         """Account for the removal of the first `count` bytes of the buffer."""
-        self._places.shift(count)
+        super().skip(count)
         self._pieces = {at - count for at in self._pieces if at >= count}
-        self._scanned = max(self._scanned - count, 0)
         self._size -= count
 
     def find(self, buffer: bytearray, *, last: bool) -> int:
@@ -215,25 +247,17 @@ class Responses:
             self._pieces.add(self._size)
             self._places.wait(self._size, self._size + _RESPONSE_BYTES, 0, 0)
         self._size = size
-        confirmed = [at for at, end, links in self._places.due(size) if self._judge(buffer, at, end, links)]
-        if confirmed:
-            return min(confirmed)
-        if self._pending:
-            for match in _RESPONSE.finditer(buffer, self._scanned):
-                at = match.start()
-                self._scanned = at + 1
-                if at not in self._pieces and self._is_pending(buffer, at) and self._judge(buffer, at, 0, 0):
-                    return at
-        self._scanned = max(self._scanned, size - _RESPONSE_BYTES + 1)
-        while (oldest := self._places.oldest()) is not None and (last or size - oldest > MOST_UNSURE):
-            if oldest in self._pieces and size - oldest >= _RESPONSE_BYTES and self._is_pending(buffer, oldest):
-                return oldest
-            self._drop(oldest)
-        return -1 - (self._scanned if oldest is None else min(oldest, self._scanned))
+        return super().find(buffer, last=last)
 
     def may_hold(self, at: int) -> bool:
         """Return whether `at` can be inside a frame that begins at the start of a piece."""
         return any(piece < at for piece in self._pieces)
+
+    def _can_begin(self, buffer: bytearray, at: int) -> bool:
+        return at not in self._pieces and self._is_pending(buffer, at)
+
+    def _accepts(self, buffer: bytearray, at: int) -> bool:
+        return at in self._pieces and len(buffer) - at >= _RESPONSE_BYTES and self._is_pending(buffer, at)
 
     def _is_pending(self, buffer: bytearray, at: int) -> bool:
         response_id = correlation_id("response", buffer, at + SIZE_BYTES)

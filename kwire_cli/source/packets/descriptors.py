@@ -1,4 +1,4 @@
-"""Descriptors of TCP segments, and the order in which the parts of captures are read.
+"""Descriptors of TCP segments, in the order in which the parts of captures are read.
 
 Large captures are read in two steps. Readers of parts find the segments in the packets of a part, and emit a compact
 descriptor row for each: numbers, flags, and the position of the payload in the file. The owner of a connection merges
@@ -6,13 +6,12 @@ the rows of all parts and reads the payloads. So packets are distributed by file
 and payloads are not sent between tasks. The exceptions are compressed files, which cannot be read at a position, and
 files of remote stores, where each read costs a request: their payloads are included.
 
-Files of a capture point that do not overlap in time form a chain, over which packets are counted. Several chains are
-merged by time, each in its own order.
+The files of a capture point follow each other in time, and packets are counted over them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from kwire_cli.source.packets.model import Origin
     from kwire_cli.source.packets.parts import Part, PartReader
 
     Octets = npt.NDArray[np.uint8]
@@ -47,29 +45,23 @@ _PACKED = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class Scheduled:
-    """A part with the numbers of its file, its capture point and its chain in that point. `before` is the number of
-    packets of the chain before the file.
+    """A part with the numbers of its file and its capture point. `before` is the number of packets of the point before
+    the file.
     """
 
     part: Part
     file: int
-    chain: int
     before: int
     point: int = 0
 
 
-def over_chain(
-    packets: Iterable[int | None], latest: Iterable[int], first: int = 0
-) -> tuple[list[int], list[int], int]:
-    """Return the number of packets before each file of a chain, the latest time before each file, and the number of the
-    last packet of the chain.
+def packets_before(packets: Iterable[int | None], first: int = 0) -> tuple[list[int], int]:
+    """Return the number of packets before each file of a capture point, and the number of its last packet.
 
-    `packets` has the packet count of each file, and `latest` its latest time. Counting starts after `first`.
+    `packets` has the packet count of each file. Counting starts after `first`.
     """
-    sizes = [_PACKED if count is None else count for count in packets]
-    counts = list(accumulate(sizes, initial=first))
-    moments = list(accumulate(latest, max, initial=NO_TIME))
-    return counts[:-1], moments[:-1], counts[-1]
+    counts = list(accumulate((_PACKED if count is None else count for count in packets), initial=first))
+    return counts[:-1], counts[-1]
 
 
 _DENSE = 16
@@ -80,14 +72,14 @@ _DENSE = 16
 class Described:
     """Segments between the two endpoints of `ends`, in file order. `rows` are rows of DESCRIPTOR.
 
-    Packets are counted over the chain of the file. `kept` has the payloads that are not read from the file, or is None.
+    Packets are counted over the files of the point. `order` sorts what belongs to the endpoints before `packet` does:
+    it is 0 for segments. `kept` has the payloads, or is None if they are read from the file.
     """
 
     point: int
     ends: bytes
-    chain: int
+    order: int
     file: int
-    moment: int
     packet: int
     rows: bytes
     kept: bytes | None
@@ -100,29 +92,17 @@ def described(scheduled: Scheduled, reader: PartReader, *, payloads: bool = Fals
     file unreadable becomes a notice of the reader.
     """
     exact = Segments()
-    moment = scheduled.part.moment
     try:
         for data, packets in reader.chunks():
-            columns = segment_columns(data, packets, exact, moment)
-            moment = max(moment, int(packets.time.max()))
-            for ends, rows in columns.by_group():
+            for ends, rows in segment_columns(data, packets, exact).by_group():
                 rows["packet"] += scheduled.before
-                kept = columns.kept if columns.kept and (rows["position"] < 0).any() else None
+                kept = None
                 if payloads or not reader.is_near:
-                    out, offsets = payloads_of(data, rows, columns.kept)
+                    out, offsets = payloads_of(data, rows)
                     kept = out.tobytes()
-                    rows["position"] = -1 - offsets[:-1]
-                first = rows[0]
-                yield Described(
-                    scheduled.point,
-                    ends,
-                    scheduled.chain,
-                    scheduled.file,
-                    int(first["moment"]),
-                    int(first["packet"]),
-                    rows.tobytes(),
-                    kept,
-                )
+                    rows["position"] = offsets[:-1]
+                first = int(rows[0]["packet"])
+                yield Described(scheduled.point, ends, 0, scheduled.file, first, rows.tobytes(), kept)
     except InputError as error:
         reader.notices.append(Notice(error.reason, 0, 0))
 
@@ -154,8 +134,8 @@ class Run:
         both = ends, turned(ends)
         kept = self.kept
         new = tuple.__new__
-        for packet, time, _, position, sequence, acknowledgment, size, missing, flags, direction in self.rows.tolist():
-            payload = kept[-1 - position : size - 1 - position]
+        for packet, time, position, sequence, acknowledgment, size, missing, flags, direction in self.rows.tolist():
+            payload = kept[position : position + size]
             when = None if time == NO_TIME else time
             yield new(Segment, (packet, when, both[direction], sequence, acknowledgment, flags, payload, missing))
 
@@ -179,7 +159,7 @@ class Gathered:
         rows = [np.zeros(0, DESCRIPTOR)]
         for run in self._runs:
             moved = run.rows.copy()
-            moved["position"] -= before
+            moved["position"] += before
             rows.append(moved)
             before += len(run.kept)
         kept = b"".join(run.kept for run in self._runs)
@@ -188,111 +168,43 @@ class Gathered:
         return Run(np.concatenate(rows), kept)
 
 
-def runs(found: Iterable[Described], files: Paths, origin: Origin) -> Iterator[Run]:
-    """Yield the segments between two endpoints from all files of a point, in one order.
-
-    `found` must be sorted by moment, chain and packet. Segments of several chains are merged by moment and renumbered,
-    and the `origin` records the new numbers. Only segments that overlap in time are in memory.
-    """
-    if not origin.is_merged:
-        for piece in found:
-            yield run_of(piece, files)
-        return
-    for chain, run in _merged(found, files):
-        first = origin.count + 1
-        origin.add(chain, run.rows["packet"].tolist())
-        run.rows["packet"] = np.arange(first, first + len(run.rows))
-        yield run
-
-
-def parted(each: Described, moment: int) -> tuple[Described | None, Described | None]:
-    """Return the segments before a moment, and the others. Either is None if it is empty."""
-    rows = np.frombuffer(each.rows, DESCRIPTOR)
-    cut = int(np.searchsorted(rows["moment"], moment))
-    if cut in {0, len(rows)}:
-        return (each, None) if cut else (None, each)
-    later = rows[cut:]
-    return (
-        replace(each, rows=rows[:cut].tobytes()),
-        replace(each, rows=later.tobytes(), moment=int(later["moment"][0]), packet=int(later["packet"][0])),
-    )
-
-
-def in_turn(found: Iterable[Described], size: int) -> Iterator[list[Described]]:
-    """Yield sorted segments in groups of about `size` bytes, including descriptors. Groups do not overlap in time."""
-    group: list[Described] = []
-    held = 0
-    for piece in found:
-        if held >= size:
-            halves = [parted(earlier, piece.moment) for earlier in group]
-            if before := [first for first, _ in halves if first]:
-                yield before
-            group = [later for _, later in halves if later]
-            held = sum(size_of(later) + len(later.rows) for later in group)
-        group.append(piece)
-        held += size_of(piece) + len(piece.rows)
-    if group:
-        yield group
-
-
 def size_of(piece: Described) -> int:
     """Return the total size of the payloads of segments."""
     return int(np.frombuffer(piece.rows, DESCRIPTOR)["size"].sum())
 
 
-def _merged(found: Iterable[Described], files: Paths) -> Iterator[tuple[int, Run]]:
-    """Yield the segments of several chains in one order, with the chain of each run."""
-    for group in in_turn(found, 0):
-        chains = [each.chain for each in group]
-        group_runs = [run_of(each, files) for each in group]
-        which = np.repeat(np.arange(len(group)), [len(run.rows) for run in group_runs])
-        rows = np.concatenate([run.rows for run in group_runs])
-        order = np.lexsort((rows["packet"], np.array(chains)[which], rows["moment"]))
-        which = which[order]
-        rows = rows[order]
-        cuts = (np.flatnonzero(np.diff(which)) + 1).tolist()
-        for start, stop in zip([0, *cuts], [*cuts, len(rows)], strict=True):
-            number = int(which[start])
-            yield chains[number], Run(rows[start:stop].copy(), group_runs[number].kept)
-
-
-def run_of(each: Described, files: Paths = ()) -> Run:
+def run_of(piece: Described, files: Paths = ()) -> Run:
     """Return the segments with their payloads. Bytes that the file has lost since its first reading are missing."""
-    rows = np.frombuffer(each.rows, DESCRIPTOR)
-    kept = each.kept or b""
-    on_file = rows["position"] >= 0
-    if not on_file.any():
-        return Run(rows, kept)
+    rows = np.frombuffer(piece.rows, DESCRIPTOR)
+    if piece.kept is not None:
+        return Run(rows, piece.kept)
     rows = rows.copy()
-    file = _file(files[each.file])
-    first = int(rows["position"][on_file].min())
-    last = int((rows["position"] + rows["size"])[on_file].max())
-    if file and last - first <= _DENSE * int(rows["size"][on_file].sum()):
-        try:
-            data = octets(file.read(first, last))
-        except InputError:
-            data = octets(b"")
+    file = _file(files[piece.file])
+    first = int(rows["position"].min())
+    last = int((rows["position"] + rows["size"]).max())
+    if file and last - first <= _DENSE * int(rows["size"].sum()):
+        data = _read(file, first, last)
         if len(data) == last - first:
-            rows["position"][on_file] -= first
-            out, offsets = payloads_of(data, rows, kept)
-            rows["position"] = -1 - offsets[:-1]
+            rows["position"] -= first
+            out, offsets = payloads_of(octets(data), rows)
+            rows["position"] = offsets[:-1]
             return Run(rows, out.tobytes())
     payloads = []
     at = 0
     for number, (position, size) in enumerate(zip(rows["position"].tolist(), rows["size"].tolist(), strict=True)):
-        payload = kept[-1 - position : size - 1 - position] if position < 0 else _payload(file, position, size)
+        payload = _read(file, position, position + size)
         payloads.append(payload)
-        rows[number]["position"] = -1 - at
+        rows[number]["position"] = at
         rows[number]["missing"] += size - len(payload)
         rows[number]["size"] = len(payload)
         at += len(payload)
     return Run(rows, b"".join(payloads))
 
 
-def _payload(file: FileBytes | None, position: int, size: int) -> bytes:
+def _read(file: FileBytes | None, start: int, stop: int) -> bytes:
     if file is None:
         return b""
     try:
-        return bytes(file.read(position, position + size))
+        return bytes(file.read(start, stop))
     except InputError:
         return b""

@@ -1,4 +1,4 @@
-"""Headers of packets: link layers, MPLS and VLAN tags, IPv4 and IPv6, and tunnels of mirrored and overlay traffic.
+"""Headers of packets: link layers, VLAN tags, IPv4 and IPv6, and tunnels of mirrored and overlay traffic.
 
 Each function reads one header from the bytes of a packet, and returns the position of its payload with the protocol.
 `Carried` is an EtherType with an offset. Payloads can be nested, so functions take an offset and copy nothing. They let
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.structs import network
 from kwire_cli.structs.composites import offset_of
-from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, ETHER_NAMES, LEAST_ETHER_TYPE, MPLS_TYPES, VLAN_TYPES
+from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, ETHER_NAMES, LEAST_ETHER_TYPE, VLAN_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,12 +33,11 @@ CUT_SHORT = "headers cut off"
 MALFORMED = "malformed"
 TOO_DEEP = "nested too deep"
 FRAGMENT = "ip fragment"
-"""A fragment of an incomplete datagram. Fragments of a complete datagram count as its protocol."""
+"""A fragment of an IP datagram. Senders of TCP avoid them, so they are not put together."""
 
 
 _ETHERNET = fixed(network.ETHERNET, ("protocol",))
 _VLAN = fixed(network.VLAN, ("protocol",))
-_MPLS = fixed(network.MPLS)
 
 
 _SLL = fixed(network.SLL, ("protocol",))
@@ -46,8 +45,6 @@ _SLL2 = fixed(network.SLL2, ("protocol",))
 _SLL2_SIZE = fixed(network.SLL2).size
 _NULL = fixed(network.NULL)
 _LOOP = fixed(network.LOOP)
-_PPP = fixed(network.PPP)
-_PPP_ADDRESS = fixed(network.PPP_ADDRESS)
 _VERSION = fixed(network.IPV4, ("version_and_header_length",))
 
 Carried = tuple[int, int]
@@ -66,7 +63,7 @@ def carried(link: int, data: bytes) -> Carried:
 
 
 def ethernet(data: bytes, at: int) -> Carried:
-    """Return the payload of an Ethernet frame, after VLAN tags and MPLS labels."""
+    """Return the payload of an Ethernet frame, after VLAN tags."""
     (protocol,) = _ETHERNET.unpack(data, at)
     at += _ETHERNET.size
     return _untagged(protocol, data, at)
@@ -97,33 +94,11 @@ def ether_name(protocol: int) -> str:
     return ETHER_NAMES.get(protocol) or f"ethertype 0x{protocol:04x}"
 
 
-def point_to_point(data: bytes, at: int) -> Carried:
-    """Return the payload of a PPP frame, with or without address and control before the protocol."""
-    if _PPP_ADDRESS.unpack(data, at)[0] == network.PPP_ALL_STATIONS:
-        at += _PPP_ADDRESS.size
-    (protocol,) = _PPP.unpack(data, at)
-    if protocol not in {network.PPP_IPV4, network.PPP_IPV6}:
-        raise OtherError("ppp")
-    return (ETHER_IPV4 if protocol == network.PPP_IPV4 else ETHER_IPV6), at + _PPP.size
-
-
 def _untagged(protocol: int, data: bytes, at: int) -> Carried:
     while protocol in VLAN_TYPES:
         (protocol,) = _VLAN.unpack(data, at)
         at += _VLAN.size
-    return _unlabelled(data, at) if protocol in MPLS_TYPES else (protocol, at)
-
-
-def _unlabelled(data: bytes, at: int) -> Carried:
-    """Return the IP packet after a stack of MPLS labels. Labels do not contain the protocol; its first bits do."""
-    is_last = 0
-    while not is_last:
-        is_last = _MPLS.unpack(data, at)[0] & network.MPLS_BOTTOM
-        at += _MPLS.size
-    try:
-        return raw_ip(data, at)
-    except OtherError:
-        raise OtherError(ETHER_NAMES[min(MPLS_TYPES)]) from None
+    return protocol, at
 
 
 def _sll(data: bytes, at: int) -> Carried:
@@ -151,8 +126,6 @@ _READERS: dict[int, Callable[[bytes, int], Carried]] = {
     network.LINK_ETHERNET: ethernet,
     network.LINK_SLL: _sll,
     network.LINK_SLL2: _sll2,
-    network.LINK_PPP: point_to_point,
-    network.LINK_PPP_HDLC: point_to_point,
     **dict.fromkeys(network.LINK_RAW, raw_ip),
 }
 
@@ -162,7 +135,6 @@ _IPV4 = fixed(
     (
         "version_and_header_length",
         "total_length",
-        "identification",
         "flags_and_fragment_offset",
         "protocol",
         ("source", "destination"),
@@ -174,25 +146,18 @@ _EXTENSION = fixed(network.EXTENSION)
 _FRAGMENT = fixed(network.FRAGMENT)
 
 
-class Fragment(NamedTuple):
-    """The fragment of an IP datagram: the `key` of the datagram, the `offset` in bytes, and `more` if others follow."""
-
-    key: tuple[bytes, int, int]
-    offset: int
-    more: bool
-
-
 class Datagram(NamedTuple):
     """The payload of an IP packet: protocol number, start and end.
 
-    `end` is the end on the wire, which can be beyond the captured bytes. `addresses` has both addresses.
+    `end` is the end on the wire, which can be beyond the captured bytes. `addresses` has both addresses. The payload of
+    a fragment is a part of a datagram.
     """
 
     protocol: int
     start: int
     end: int
     addresses: bytes
-    fragment: Fragment | None
+    is_fragment: bool = False
 
 
 def datagram(protocol: int, data: bytes, at: int, end: int) -> Datagram:
@@ -204,15 +169,13 @@ def datagram(protocol: int, data: bytes, at: int, end: int) -> Datagram:
 
 def ipv4(data: bytes, at: int, end: int) -> Datagram:
     """Return the payload of an IPv4 packet. A total length of 0 means up to `end`."""
-    first, total, identification, flags, protocol, addresses = _IPV4.unpack(data, at)
+    first, total, flags, protocol, addresses = _IPV4.unpack(data, at)
     start = at + (first & 0x0F) * 4
     stop = min(at + total, end) if total else end
     if first >> 4 != 4 or start < at + _IPV4_SIZE or start > stop:
         raise OtherError(f"{MALFORMED} ip")
-    offset = (flags & network.IPV4_OFFSET) * 8
-    more = bool(flags & network.IPV4_MORE_FRAGMENTS)
-    if offset or more:
-        return Datagram(protocol, start, stop, addresses, Fragment((addresses, protocol, identification), offset, more))
+    if flags & (network.IPV4_OFFSET | network.IPV4_MORE_FRAGMENTS):
+        return Datagram(protocol, start, stop, addresses, is_fragment=True)
     return upper(protocol, data, start, stop, addresses)
 
 
@@ -233,21 +196,16 @@ def upper(protocol: int, data: bytes, start: int, end: int, addresses: bytes) ->
         if protocol in network.EXTENSIONS:
             protocol, length = _EXTENSION.unpack(data, start)
             start += 8 + length * 8
-        elif protocol == network.AUTHENTICATION:
-            protocol, length = _EXTENSION.unpack(data, start)
-            start += 8 + length * 4
         elif protocol == network.IPV6_FRAGMENT and len(addresses) == 32:
-            protocol, _, flags, identification = _FRAGMENT.unpack(data, start)
+            protocol, _, flags, _ = _FRAGMENT.unpack(data, start)
             start += _FRAGMENT.size
-            offset = flags & network.IPV6_OFFSET
-            more = bool(flags & network.IPV6_MORE_FRAGMENTS)
-            if (offset or more) and start <= end:
-                return Datagram(protocol, start, end, addresses, Fragment((addresses, 0, identification), offset, more))
+            if flags & (network.IPV6_OFFSET | network.IPV6_MORE_FRAGMENTS) and start <= end:
+                return Datagram(protocol, start, end, addresses, is_fragment=True)
         else:
             break
     if start > end:
         raise OtherError(f"{MALFORMED} ip")
-    return Datagram(protocol, start, end, addresses, None)
+    return Datagram(protocol, start, end, addresses)
 
 
 def protocol_name(protocol: int) -> str:
@@ -263,11 +221,9 @@ _GRE = fixed(network.GRE)
 
 _OPTIONAL = fixed(network.GRE_OPTIONAL).size
 _ERSPAN2 = fixed(network.ERSPAN2).size
-_ERSPAN3 = fixed(network.ERSPAN3)
 _VXLAN_NETWORK = offset_of(network.VXLAN, "network")
 _GENEVE_NETWORK = offset_of(network.GENEVE, "network")
 _NETWORK = network.VXLAN.network.sizeof()
-_PLATFORM = fixed(network.ERSPAN3_PLATFORM).size
 
 
 class Wrapping(NamedTuple):
@@ -324,7 +280,7 @@ def _gre(data: bytes, start: int) -> Wrapping:
     flags, protocol = _GRE.unpack(data, start)
     if flags & network.GRE_ROUTING:
         raise OtherError("gre with routing")
-    optional = (network.GRE_CHECKSUM, network.GRE_KEY, network.GRE_SEQUENCE, network.GRE_ACKNOWLEDGMENT)
+    optional = (network.GRE_CHECKSUM, network.GRE_KEY, network.GRE_SEQUENCE)
     at = start + _GRE.size
     base = (start, at)
     at += _OPTIONAL * sum(bool(flags & bit) for bit in optional)
@@ -333,21 +289,4 @@ def _gre(data: bytes, start: int) -> Wrapping:
     if protocol == network.ETHER_ERSPAN:
         mirrored = at + (_ERSPAN2 if flags & network.GRE_SEQUENCE else 0)
         return _bridged(data, mirrored, (base, (at, mirrored)))
-    if protocol == network.ETHER_ERSPAN3:
-        last = _ERSPAN3.unpack(data, at)[-1]
-        parts = (base, (at, at + _ERSPAN3.size))
-        at += _ERSPAN3.size + (_PLATFORM if last & network.ERSPAN3_HAS_PLATFORM else 0)
-        is_ip = last & network.ERSPAN3_FRAME_TYPE == network.ERSPAN3_IP
-        return Wrapping(raw_ip(data, at), parts) if is_ip else _bridged(data, at, parts)
-    if protocol == network.GRE_PPP and flags & network.GRE_VERSION == 1:
-        carried = point_to_point(data, at)
-        return Wrapping(carried, (base, (at, carried[1])))
     return Wrapping((protocol, at), (base,))
-
-
-def internet_checksum(data: bytes) -> int:
-    """Return the checksum of IP, TCP and UDP (RFC 1071)."""
-    total = int.from_bytes(data + b"\0" * (len(data) % 2))
-    # The sum of 16-bit words modulo 65535 is the number itself modulo 65535.
-    rest = total % 0xFFFF
-    return 0xFFFF - rest if rest or not total else 0

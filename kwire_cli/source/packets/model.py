@@ -14,7 +14,6 @@ An `Origin` maps packet numbers of a capture point to its files.
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from hashlib import blake2b
@@ -24,7 +23,7 @@ from kwire_cli.engine.fixed import part
 from kwire_cli.structs.network import ACK, SYN, TCP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 
 MASK = 0xFFFFFFFF
@@ -157,20 +156,9 @@ class Chunk(NamedTuple):
     tag: Any
 
 
-class Inserted(NamedTuple):
-    """The result of an insertion: the number of new bytes, and of bytes that were present before.
-
-    `differs` is true if any byte differs from the byte that was present before.
-    """
-
-    new: int
-    duplicate: int
-    differs: bool
-
-
 class Chunks:
-    """Chunks in order, without overlaps: of bytes that arrive twice, the first are kept. Used to reassemble IP
-    datagrams and TCP streams. `cost` is their approximate memory in bytes.
+    """Chunks in order, without overlaps: of bytes that arrive twice, the first are kept. `cost` is their approximate
+    memory in bytes.
     """
 
     __slots__ = ("chunks", "cost", "starts")
@@ -183,23 +171,18 @@ class Chunks:
     def __bool__(self) -> bool:
         return bool(self.chunks)
 
-    def insert(self, start: int, size: int, data: bytes | None, tag: Any = None) -> Inserted:
-        """Add the bytes that are not present yet."""
+    def insert(self, start: int, size: int, data: bytes | None, tag: Any) -> int:
+        """Add the bytes that are not present yet. Return the number of those that are."""
         end = start + size
         position = start
         index = max(bisect_right(self.starts, start) - 1, 0)
         if index < len(self.chunks) and self.starts[index] + self.chunks[index].size <= start:
             index += 1
         duplicate = 0
-        differs = False
         while position < end:
             if index < len(self.chunks) and self.starts[index] <= position:
                 there = self.chunks[index]
                 upto = min(end, there.start + there.size)
-                if data is not None and there.data is not None:
-                    differs |= (
-                        data[position - start : upto - start] != there.data[position - there.start : upto - there.start]
-                    )
                 duplicate += upto - position
             else:
                 upto = min(end, self.starts[index]) if index < len(self.chunks) else end
@@ -209,7 +192,7 @@ class Chunks:
                 self.cost += OVERHEAD + len(piece or b"")
             index += 1
             position = upto
-        return Inserted(size - duplicate, duplicate, differs)
+        return duplicate
 
     def pop(self) -> Chunk:
         """Remove and return the first chunk."""
@@ -386,94 +369,44 @@ class Place(NamedTuple):
     packet: int | None
 
 
-class FileRow(NamedTuple):
-    """Files that follow each other in time. `befores` has the number of packets before each file."""
-
-    files: Sequence[str | None]
-    befores: Sequence[int]
-    packets: int = 0
-
-    def place(self, packet: int) -> Place:
-        """Return the file of a packet and its number there."""
-        at = max(bisect_left(self.befores, packet) - 1, 0)
-        return Place(self.files[at], packet - int(self.befores[at]))
-
-
-KEPT = 1 << 16
-"""Merged packets whose places are remembered for late requests."""
-_CHAIN = 50
-"""Bits of the number of a packet in its chain. The number of the chain is in the bits above."""
-
-
 class Origin:
     """The capture point of lines, and the files of their packets. Packets are numbered over all files of a point.
 
-    Files of several chains overlap in time and are merged. `add` records which packets were merged.
-
     Attributes:
-        chains: The files of each chain.
+        files: The files, which follow each other in time.
+        befores: The number of packets before each file.
+        packets: The number of packets of all files, if that is known.
         point: The name of the capture point.
         capture: The same name if there are several points, else None.
         several: Whether the lines come from more than one file.
-        is_merged: Whether there are several chains. `place` then works only for recent packets.
         earlier: Places of packets in files that were read earlier, by number. They precede the numbers of other files.
-        merged: The chain and the number there of each merged packet that is remembered.
-        forgotten: The number of merged packets that are not remembered.
 
     """
 
     def __init__(
         self,
-        chains: Sequence[FileRow] = (FileRow([None], [0]),),
-        point: str | None = None,
+        files: Sequence[str | None] = (None,),
+        befores: Sequence[int] = (0,),
+        packets: int = 0,
         *,
+        point: str | None = None,
         capture: str | None = None,
         several: bool = False,
-        first: int = 0,
     ) -> None:
-        self.chains = chains
+        self.files = files
+        self.befores = befores
+        self.packets = packets
         self.point = point
         self.capture = capture
         self.several = several
-        self.is_merged = len(chains) > 1
         self.earlier: dict[int, Place] = {}
-        self.merged = array("q")
-        self.forgotten = 0
-        self._first = first
-
-    @property
-    def count(self) -> int:
-        """Return the number of the last packet that was merged."""
-        return self._first + self.forgotten + len(self.merged)
-
-    def add(self, chain: int, packets: Iterable[int]) -> None:
-        """Record that the next packets are the packets with these numbers of a chain."""
-        self.merged.extend(chain << _CHAIN | packet for packet in packets)
 
     def place(self, packet: int) -> Place:
         """Return the file of a packet and its number there."""
         if place := self.earlier.get(packet):
             return place
-        chain, number = self._locate(packet) if self.is_merged else (0, packet)
-        return self.chains[chain].place(number)
-
-    def number(self, packet: int) -> int:
-        """Return the number of a packet when packets are counted chain by chain, not in merged order."""
-        if not self.is_merged or packet in self.earlier or packet <= self._first:
-            return packet
-        chain, number = self._locate(packet)
-        return sum(row.packets for row in self.chains[:chain]) + number
-
-    def forget(self, before: int) -> None:
-        """Drop the places of packets long before this number."""
-        done = before - KEPT - self._first - self.forgotten
-        if done > KEPT:
-            del self.merged[:done]
-            self.forgotten += done
-
-    def _locate(self, packet: int) -> tuple[int, int]:
-        at = min(max(packet - self._first - self.forgotten, 1), len(self.merged)) - 1
-        return divmod(self.merged[at], 1 << _CHAIN)
+        at = max(bisect_left(self.befores, packet) - 1, 0)
+        return Place(self.files[at], packet - int(self.befores[at]))
 
     def labels(self, file: str | None) -> dict[str, str | None]:
         """Return the keys that describe the origin of a line in this file. Empty if there is only one file."""

@@ -47,12 +47,9 @@ def hop_records(
     """
     count = 0
     while count < len(out) and at + header <= stop:
-        k = at + captured_at
-        one = data[k] & 255
-        two = data[k + 1] & 255
-        three = data[k + 2] & 255
-        four = data[k + 3] & 255
-        size = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
+        size = 0
+        for k in range(4):
+            size = size << 8 | (data[at + captured_at + (3 - k if little else k)] & 255)
         if size > longest or at + header + size > stop:
             break
         out[count] = at
@@ -79,28 +76,18 @@ def hop_blocks(
     """
     count = 0
     while count < len(out) and at + least <= stop:
-        k = at
-        one = data[k] & 255
-        two = data[k + 1] & 255
-        three = data[k + 2] & 255
-        four = data[k + 3] & 255
-        block_kind = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
-        k = at + length_at
-        one = data[k] & 255
-        two = data[k + 1] & 255
-        three = data[k + 2] & 255
-        four = data[k + 3] & 255
-        size = one | two << 8 | three << 16 | four << 24 if little else four | three << 8 | two << 16 | one << 24
+        block_kind = 0
+        size = 0
+        for k in range(4):
+            place = 3 - k if little else k
+            block_kind = block_kind << 8 | (data[at + place] & 255)
+            size = size << 8 | (data[at + length_at + place] & 255)
         if block_kind != kind or size % 4 or size < least or size > longest or at + size > stop:
             break
-        k = at + size - trailer
-        same = (
-            data[k] & 255 == one
-            and data[k + 1] & 255 == two
-            and data[k + 2] & 255 == three
-            and data[k + 3] & 255 == four
-        )
-        if not same:
+        same = 0
+        while same < 4 and data[at + size - trailer + same] == data[at + length_at + same]:
+            same += 1
+        if same < 4:
             break
         out[count] = at
         count += 1

@@ -7,7 +7,6 @@ read (`lead`). Compressed files are one part.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -41,8 +40,6 @@ CHUNK = 1 << 17
 """Packets that are read at once. Memory is proportional to this number."""
 BUFFER = 32 << 20
 """Uncompressed bytes that are read at once."""
-NO_TIMES = (sys.maxsize, NO_TIME)
-"""The times of a part without packets: the first is after the last."""
 MAX_LEADS = 256
 """Maximum number of earlier pieces that a part needs. A file whose next part would need more is not cut further."""
 
@@ -54,8 +51,6 @@ class Part:
     Attributes:
         lead: The earlier bytes that are needed to read the packets.
         packets: The number of packets before the part.
-        moment: The latest time of these packets.
-        times: The first and the latest time in the part, if known.
 
     """
 
@@ -64,8 +59,6 @@ class Part:
     stop: int | None = None
     lead: tuple[tuple[int, int], ...] = ()
     packets: int = 0
-    moment: int = NO_TIME
-    times: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -93,24 +86,21 @@ def outline(path: str | os.PathLike[str], size: int = PART_SIZE) -> Outline:
     following: Part | None = None
     first = NO_TIME
     latest = NO_TIME
-    times = NO_TIMES
     for _, packets in reader.chunks():
         if following:
-            parts.append(replace(part, stop=following.start, times=times))
+            parts.append(replace(part, stop=following.start))
             part = following
-            times = NO_TIMES
         first = int(packets.time[0]) if first == NO_TIME else first
         latest = max(latest, int(packets.time.max()))
-        times = min(times[0], int(packets.time.min())), max(times[1], int(packets.time.max()))
         columns = reader.columns
         following = None
         if reader.position - part.start > size - reader.buffer and len(columns.lead) <= MAX_LEADS:
-            following = Part(part.file, reader.position, None, tuple(columns.lead), columns.number, latest)
+            following = Part(part.file, reader.position, None, tuple(columns.lead), columns.number)
     secrets = tuple(reader.columns.secrets)
     count = reader.columns.number
     if reader.packed:
         return Outline((reader.part,), None if count else 0, first, latest, secrets)
-    return Outline((*parts, replace(part, stop=reader.size, times=times)), count, first, latest, secrets)
+    return Outline((*parts, replace(part, stop=reader.size)), count, first, latest, secrets)
 
 
 class PartReader:

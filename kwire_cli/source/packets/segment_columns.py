@@ -1,8 +1,7 @@
 """TCP segments of packets as columns.
 
 Packets with the usual headers are processed all at once with numpy. All others go singly through `segments.Segments`,
-which has the same results for all packets (a test compares them). A payload is a position in the bytes of the file;
-only payloads that were reassembled from IP fragments are copied.
+which has the same results for all packets (a test compares them). A payload is a position in the bytes of the file.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ import numpy as np
 from construct import Struct
 
 from kwire_cli.engine import numba_loops
-from kwire_cli.engine.compiled import compiled, numpy_type, octets, offset_of, read_rows
+from kwire_cli.engine.compiled import compiled, numpy_type, offset_of, read_rows
 from kwire_cli.source.packets import packet_columns
-from kwire_cli.source.packets.model import NO_TIME, Packet, Segment, turned
+from kwire_cli.source.packets.model import Packet, Segment, turned
 from kwire_cli.source.packets.segments import WINDOW_COUNTS
 from kwire_cli.structs import network
 from kwire_cli.structs.network import TCP
@@ -34,7 +33,6 @@ DESCRIPTOR = np.dtype(
     [
         ("packet", "<i8"),
         ("time", "<i8"),
-        ("moment", "<i8"),
         ("position", "<i8"),
         ("sequence", "<u4"),
         ("acknowledgment", "<u4"),
@@ -44,25 +42,21 @@ DESCRIPTOR = np.dtype(
         ("direction", "u1"),
     ]
 )
-"""A segment without its payload. The payload is the `size` bytes at `position` of the file. A negative position means
--1 - position in the bytes that are kept in addition to the file.
+"""A segment without its payload. The payload is the `size` bytes at `position` of the file, or of the payloads that
+are kept with the segments.
 
-`packet` and `time` are as in `PacketColumns`. `moment` is the latest time so far. `direction` is 1 for segments whose
-addresses are swapped in the key of their connection.
+`packet` and `time` are as in `PacketColumns`. `direction` is 1 for segments whose addresses are swapped in the key of
+their connection.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentColumns:
-    """Segments in the order of their packets, grouped by endpoints: `group` is the index of each segment in `keys`.
-
-    `kept` has the payloads that are not contiguous in the file.
-    """
+    """Segments in the order of their packets, grouped by endpoints: `group` is the index of each segment in `keys`."""
 
     rows: npt.NDArray[Any]
     group: Ints
     keys: list[bytes]
-    kept: bytes
 
     def by_group(self) -> list[tuple[bytes, npt.NDArray[Any]]]:
         """Return the segments between each pair of endpoints, in order."""
@@ -101,11 +95,10 @@ _COMMON = [
 ]
 
 
-def segment_columns(data: Octets, packets: PacketColumns, exact: Segments, moment: int = NO_TIME) -> SegmentColumns:
-    """Return the segments of these packets, whose bytes are in `data`. `moment` is the latest time before them. `exact`
-    reads the packets without the usual headers.
+def segment_columns(data: Octets, packets: PacketColumns, exact: Segments) -> SegmentColumns:
+    """Return the segments of these packets, whose bytes are in `data`. `exact` reads the packets without the usual
+    headers.
     """
-    moments = np.maximum.accumulate(np.append(moment, packets.time))[1:]
     left = np.ones(len(packets), bool)
     parts: list[tuple[Ints, npt.NDArray[Any], Octets]] = []
     for common in _COMMON:
@@ -116,11 +109,10 @@ def segment_columns(data: Octets, packets: PacketColumns, exact: Segments, momen
             taken, rows, ends = _read_usual(data, packets.only(which), common)
             left[which[taken]] = False
             parts.append((which[taken], rows, ends))
-    kept = bytearray()
     unusual = np.flatnonzero(left)
     if len(unusual):
-        parts += _read_unusual(data, packets, unusual, exact, kept)
-    return _group(parts, moments, bytes(kept))
+        parts += _read_unusual(data, packets, unusual, exact)
+    return _group(parts)
 
 
 def _read_usual(data: Octets, packets: PacketColumns, common: _Common) -> tuple[Ints, npt.NDArray[Any], Octets]:
@@ -199,12 +191,9 @@ def turn_ends(ends: Any, width: int, port: int, direction: Any) -> None:
 
 
 def _read_unusual(
-    data: Octets, packets: PacketColumns, which: Ints, exact: Segments, kept: bytearray
+    data: Octets, packets: PacketColumns, which: Ints, exact: Segments
 ) -> list[tuple[Ints, npt.NDArray[Any], Octets]]:
-    """Return the segments of the packets in `which`, read singly.
-
-    Payloads that were reassembled from fragments are added to `kept`.
-    """
+    """Return the segments of the packets in `which`, read singly."""
     base = packet_columns.address_of(data)
     view = memoryview(data)  # type: ignore[arg-type] # numpy's stubs do not know that arrays support it
     by_width: dict[int, list[tuple[int, Segment]]] = {}
@@ -221,44 +210,25 @@ def _read_unusual(
         ends = np.zeros((len(segments), width), np.uint8)
         for i, (_, segment) in enumerate(segments):
             other = turned(segment.ends)
-            position = _place(segment.payload, base, len(data), kept)
-            numbers = (segment.packet, segment.time, 0, position, segment.sequence, segment.acknowledgment)
+            position = packet_columns.address_of(segment.payload) - base if segment.payload else 0
+            numbers = (segment.packet, segment.time, position, segment.sequence, segment.acknowledgment)
             rows[i] = (*numbers, len(segment.payload), segment.missing, segment.flags, segment.ends > other)
             ends[i] = np.frombuffer(min(segment.ends, other), np.uint8)
         parts.append((np.array([at for at, _ in segments]), rows, ends))
     return parts
 
 
-def _place(payload: Any, base: int, size: int, kept: bytearray) -> int:
-    """Return the position of a payload: in the data at address `base`, or in `kept`."""
-    if not len(payload):
-        return 0
-    at = packet_columns.address_of(payload) - base
-    if 0 <= at < size:
-        return at
-    kept += payload
-    return len(payload) - len(kept) - 1
-
-
-def payloads(data: Octets, rows: npt.NDArray[Any], kept: bytes) -> tuple[Octets, Ints]:
+def payloads(data: Octets, rows: npt.NDArray[Any]) -> tuple[Octets, Ints]:
     """Return the payloads of these segments in one array, with the position of each."""
     start = rows["position"].copy()
     size = rows["size"].astype(np.int64)
-    there = np.flatnonzero(start < 0)
-    if len(there):  # reassembled from fragments
-        own = np.flatnonzero(start >= 0)
-        first = int(start[own].min()) if len(own) else 0
-        last = int((start + size)[own].max()) if len(own) else 0
-        data = np.concatenate([data[first:last], octets(kept)])
-        start[own] -= first
-        start[there] = len(data) - len(kept) - 1 - start[there]
     offsets = np.zeros(len(rows) + 1, np.int64)
     out = np.empty(int(size.sum()), np.uint8)
     compiled(numba_loops.copy_bytes)(data, start, start + size, out, offsets)
     return out, offsets
 
 
-def _group(parts: list[tuple[Ints, npt.NDArray[Any], Octets]], moments: Ints, kept: bytes) -> SegmentColumns:
+def _group(parts: list[tuple[Ints, npt.NDArray[Any], Octets]]) -> SegmentColumns:
     """Return the segments of all parts in the order of their packets."""
     keys: list[bytes] = []
     numbers: dict[bytes, int] = {}
@@ -278,10 +248,9 @@ def _group(parts: list[tuple[Ints, npt.NDArray[Any], Octets]], moments: Ints, ke
             own[i] = numbers[key]
         groups.append(own[group])
     if not parts:
-        return SegmentColumns(np.zeros(0, DESCRIPTOR), np.zeros(0, np.int64), [], kept)
+        return SegmentColumns(np.zeros(0, DESCRIPTOR), np.zeros(0, np.int64), [])
     which = np.concatenate([part[0] for part in parts])
     rows = np.concatenate([part[1] for part in parts])
     group = np.concatenate(groups)
-    rows["moment"] = moments[which]
     order = np.argsort(which, kind="stable") if len(parts) > 1 else slice(None)
-    return SegmentColumns(rows[order], group[order], keys, kept)
+    return SegmentColumns(rows[order], group[order], keys)

@@ -1,4 +1,4 @@
-"""TCP segments of packets, through link layers, IP, IP fragments and tunnels. Other packets are counted by kind.
+"""TCP segments of packets, through link layers, IP and tunnels. Other packets are counted by kind.
 
 Most packets are Ethernet, IPv4 without options, and TCP. Their three headers are read in one step. All other packets
 take the general path of `Segments.segment`, which has the same results for these packets (a test compares them).
@@ -23,9 +23,8 @@ from kwire_cli.source.packets.headers import (
     Datagram,
     OtherError,
     datagram,
-    upper,
 )
-from kwire_cli.source.packets.model import Chunks, Packet, Segment
+from kwire_cli.source.packets.model import Packet, Segment
 from kwire_cli.structs import network as link_types
 from kwire_cli.structs.network import (
     ACK,
@@ -44,93 +43,6 @@ from kwire_cli.structs.network import (
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from kwire_cli.source.packets.headers import Fragment
-
-
-LIMIT = 1 << 22
-"""Maximum memory of incomplete datagrams, including overhead. Beyond it the oldest one is dropped and counted."""
-
-
-MAX_DATAGRAM = (1 << 16) + 8
-"""Maximum size of a datagram. A fragment beyond it is malformed."""
-
-
-class _Parts:
-    __slots__ = ("chunks", "protocol", "total", "waiting")
-
-    def __init__(self) -> None:
-        self.chunks = Chunks()
-        self.total: int | None = None
-        self.protocol = 0
-        self.waiting = 0
-
-
-class Fragments:
-    """Reassembles IP fragments.
-
-    Attributes:
-        incomplete: The number of datagrams that were given up.
-        differing: The number of fragments that overlap earlier ones with different bytes. The earlier bytes are kept.
-        joined: The number of fragments that waited for the last fragment of their datagram.
-
-    """
-
-    def __init__(self) -> None:
-        self.incomplete = 0
-        self.differing = 0
-        self.joined = 0
-        self._held = 0
-        self._parts: dict[tuple[bytes, int, int], _Parts] = {}
-
-    def add(self, fragment: Fragment, protocol: int, data: bytes) -> tuple[int, bytes] | None:
-        """Add a fragment. Return the protocol and the bytes of its datagram if it is complete, else None."""
-        if not data or fragment.offset + len(data) > MAX_DATAGRAM:
-            return None
-        parts = self._parts.get(fragment.key)
-        if parts is None:
-            parts = _Parts()
-            self._parts[fragment.key] = parts
-        before = parts.chunks.cost
-        self.differing += parts.chunks.insert(fragment.offset, len(data), data).differs
-        self._held += parts.chunks.cost - before
-        if fragment.offset == 0:
-            parts.protocol = protocol  # in IPv6 only the first fragment must contain the protocol
-        if not fragment.more and parts.total is None:
-            parts.total = fragment.offset + len(data)
-        datagram_bytes = _joined(parts)
-        if datagram_bytes is not None:
-            self._drop(fragment.key)
-            self.joined += parts.waiting
-            return parts.protocol, datagram_bytes
-        parts.waiting += 1
-        while self._held > LIMIT:
-            self.incomplete += 1
-            self._drop(next(iter(self._parts)))
-        return None
-
-    def close(self) -> None:
-        """End the capture: count the datagrams that are still incomplete."""
-        self.incomplete += len(self._parts)
-        self._parts.clear()
-        self._held = 0
-
-    def _drop(self, key: tuple[bytes, int, int]) -> None:
-        self._held -= self._parts.pop(key).chunks.cost
-
-
-def _joined(parts: _Parts) -> bytes | None:
-    """Return the datagram, or None if its end is unknown or bytes before it are missing."""
-    if parts.total is None:
-        return None
-    position = 0
-    for chunk in parts.chunks.chunks:
-        if chunk.start != position:
-            return None
-        position += chunk.size
-    if position < parts.total:
-        return None
-    return b"".join(chunk.data or b"" for chunk in parts.chunks.chunks)[: parts.total]
 
 
 MAX_NESTING = 8
@@ -164,13 +76,11 @@ WINDOW_COUNTS = FIN | SYN | RST | ACK
 class Segments:
     """Extracts TCP segments from packets.
 
-    `other` counts packets without a segment by kind: `arp`, `udp`, `icmp`, `headers cut off`, ... `fragments` has the
-    counts of IP fragments.
+    `other` counts packets without a segment by kind: `arp`, `udp`, `icmp`, `headers cut off`, ...
     """
 
     def __init__(self) -> None:
         self.other: Counter[str] = Counter()
-        self.fragments = Fragments()
 
     def __call__(self, packets: Iterable[Packet]) -> Iterator[Segment]:
         """Yield the segments of these packets in order. Further calls continue the capture."""
@@ -229,22 +139,13 @@ class Segments:
             if protocol not in {ETHER_IPV4, ETHER_IPV6}:
                 raise OtherError(headers.ether_name(protocol))
             ip_packet = datagram(protocol, data, at, end)
-            if ip_packet.fragment is not None:
-                ip_packet, data = self._reassembled(ip_packet, data)
+            if ip_packet.is_fragment:
+                raise OtherError(FRAGMENT)
             if ip_packet.protocol == PROTOCOL_TCP:
                 return _tcp(number, time, data, ip_packet)
             protocol, at = headers.wrapping(ip_packet.protocol, data, ip_packet.start).carried
             end = ip_packet.end
         raise OtherError(TOO_DEEP)
-
-    def _reassembled(self, part: Datagram, data: bytes) -> tuple[Datagram, bytes]:
-        """Return the datagram that a fragment completes, with its bytes. Raise OtherError if it is incomplete."""
-        assert part.fragment  # noqa: S101 - for the type checker
-        complete = self.fragments.add(part.fragment, part.protocol, data[part.start : part.end])
-        if complete is None:
-            raise OtherError(FRAGMENT)
-        protocol, data = complete
-        return upper(protocol, data, 0, len(data), part.addresses)._replace(fragment=None), data
 
 
 def _tcp(number: int, time: int | None, data: bytes, ip_packet: Datagram) -> Segment:

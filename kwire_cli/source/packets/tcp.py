@@ -132,9 +132,7 @@ def opens_another(half: Half, segment: Segment) -> bool:
     if _late_syn(half, segment):
         return False
     if half.isn != UNKNOWN or half.next != UNKNOWN:
-        # A SYN-ACK has no payload, so this is a data segment with a flipped bit.
-        damaged = bool(segment.flags & ACK and segment.payload)
-        return segment.sequence != half.isn and not damaged
+        return segment.sequence != half.isn
     return half.anchor != UNKNOWN and bool(half.held) and not 0 <= half.held.starts[0] - half.at(start) < YOUNG
 
 
@@ -147,6 +145,13 @@ def _late_syn(half: Half, segment: Segment) -> bool:
     return half.isn == UNKNOWN and (
         half.hint == start or (half.next != UNKNOWN and 0 <= signed(half.next - start) < YOUNG)
     )
+
+
+def _is_far(half: Half, sequence: int) -> bool:
+    """Return whether a sequence number is too far from the stream to belong to it."""
+    if half.next == UNKNOWN and half.anchor == UNKNOWN:
+        return False
+    return not -FAR < half.at(sequence) - half.position < FAR
 
 
 class Limits(NamedTuple):
@@ -173,7 +178,7 @@ class Streams:
     returns the rest.
 
     `counts` has the payload bytes that are in no event: `duplicate` (present before), `late` (after the end of the
-    connection), `stray` (far from the stream's position), `reset` (payload of a RST).
+    connection), `reset` (payload of a RST).
     """
 
     def __init__(self, limits: Limits | None = None) -> None:
@@ -299,9 +304,12 @@ class Streams:
                 half.peer.hint = acknowledgment
                 if half.peer.anchor != UNKNOWN:
                     half.peer.begin_at_hint(half.peer.anchor)
-        elif self._is_stray(half, sequence):
-            self._handle_stray(half, segment)
-            return
+        elif _is_far(half, sequence):
+            if not (segment.payload or segment.missing):
+                return
+            # The capture lacks the opening of another connection between these endpoints.
+            self._finish(half.connection, "reused")
+            half = self._open(segment)
         half.connection.last = segment.packet
         half.opens_or_shuts(segment)
         if segment.flags & ACK:
@@ -341,33 +349,7 @@ class Streams:
             if half.next == UNKNOWN and half.anchor == UNKNOWN:
                 half.anchor = half.fin
 
-    # Damaged sequence numbers, unseen starts, ends
-
-    def _is_stray(self, half: Half, sequence: int) -> bool:
-        if half.next == UNKNOWN and half.anchor == UNKNOWN:
-            return False
-        return not -FAR < half.at(sequence) - half.position < FAR
-
-    def _handle_stray(self, half: Half, segment: Segment) -> None:
-        """Handle a segment far from its stream. It is damaged, unless the next segment follows it: then a new
-        connection began unseen.
-        """
-        size = len(segment.payload) + segment.missing
-        if not size:
-            return
-        before = half.stray
-        if before is None or (before.sequence + len(before.payload) + before.missing) & MASK != segment.sequence:
-            half.stray = segment
-            self._delivery.count("stray", len(segment.payload))
-            return
-        self._finish(half.connection, "reused")
-        self._delivery.count("stray", -len(before.payload))
-        half = self._open(before)
-        for tcp_segment in (before, segment):
-            self._take(half, tcp_segment, tcp_segment.sequence)
-            half.acked = tcp_segment.acknowledgment
-            half.connection.last = tcp_segment.packet
-        self._deliver(half.connection)
+    # Starts and ends
 
     def _open(self, segment: Segment) -> Half:
         """Add a connection and return its half for this segment. If too many are open, end the least recently used
@@ -420,8 +402,6 @@ class Streams:
         self._delivery.events.append(End(connection.number, reason, self._delivery.time, self._delivery.packet, life))
         connection.closed = True
         connection.settle()
-        for half in connection.halves:
-            half.stray = None
         self._waiting.pop(connection.number, None)
         self._table.close(connection)
 

@@ -70,7 +70,6 @@ class Half:
         mark: The highest position that the other side acknowledged, according to segments without data.
         fin: The sequence number of a FIN.
         since: The packet since which the waiting bytes could be delivered; 0 if they cannot, or if nothing waits.
-        stray: A segment far from the stream, which shows another connection if the next segment follows it.
 
     """
 
@@ -93,7 +92,6 @@ class Half:
     finished: bool = False
     counts: Counts = NO_COUNTS
     since: int = 0
-    stray: Segment | None = None
 
     def at(self, sequence: int) -> int:
         """Return the position of a sequence number."""
@@ -335,10 +333,10 @@ class Delivery:
             size -= old
         duplicate = 0
         if size:
-            duplicate = half.held.insert(start, size, payload, tag).duplicate
+            duplicate = half.held.insert(start, size, payload, tag)
             self.count("duplicate", duplicate)
         if missing > 0:
-            duplicate += half.held.insert(start + size, missing, None, tag).duplicate
+            duplicate += half.held.insert(start + size, missing, None, tag)
         half.repeats(duplicate, duplicate)
         self.held += half.held.cost - before
         if not half.held:

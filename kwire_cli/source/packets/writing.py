@@ -12,7 +12,7 @@ from kwire_cli.engine.fixed import fixed
 from kwire_cli.errors import InputError
 from kwire_cli.source.files import Pieces
 from kwire_cli.source.packets.files import capture_format, packets
-from kwire_cli.source.packets.pcap import HEADER_SIZE, PcapngReader, pcap_file
+from kwire_cli.source.packets.pcap import HEADER_SIZE, PcapngReader
 from kwire_cli.structs import network as declared
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ _ENHANCED = fixed(declared.PCAPNG["<"].enhanced)
 _SNAP_LENGTH = 1 << 18
 _NANOSECONDS = 9
 _SECOND = 1_000_000_000
-_MICROSECOND = 1000
 _UNKNOWN_LENGTH = -1
 """The length of a pcapng section if it is not specified."""
 
@@ -38,21 +37,19 @@ Write = Callable[[bytes], object]
 
 
 class PcapWriter:
-    """A pcap file of one link type, with times in nanoseconds, or in units of `scale` nanoseconds, which is 1000."""
+    """Writes a pcap file of one link type, with times in nanoseconds."""
 
-    def __init__(self, write: Write, link: int, scale: int = 1) -> None:
+    def __init__(self, write: Write, link: int) -> None:
         self._write = write
         self._size = HEADER_SIZE
-        self._scale = scale
-        magic = declared.PCAP_NANO if scale == 1 else declared.PCAP_MICRO
-        header = {"magic": magic, "major_version": 2, "minor_version": 4, "reserved1": 0, "reserved2": 0}
+        header = {"magic": declared.PCAP_NANO, "major_version": 2, "minor_version": 4, "reserved1": 0, "reserved2": 0}
         write(declared.PCAP["<"].header.build({**header, "snap_len": _SNAP_LENGTH, "link_type": link}))
 
     def add(self, packet: Packet) -> int:
         """Write a packet. Return the place of its data."""
         seconds, fraction = divmod(packet.time or 0, _SECOND)
         size = len(packet.data)
-        record = _RECORD.pack(seconds & 0xFFFFFFFF, fraction // self._scale, size, packet.wire_length)
+        record = _RECORD.pack(seconds & 0xFFFFFFFF, fraction, size, packet.wire_length)
         self._write(record + packet.data)
         place = self._size + len(record)
         self._size = place + size
@@ -144,16 +141,13 @@ def _copy_to_pcapng(chosen: Mapping[str, Container[int]], write: Write) -> None:
 
 
 def _copy_to_pcap(chosen: Mapping[str, Container[int]], write: Write) -> None:
-    """Copy packets to a pcap file, with times in microseconds if all files have these."""
-    headers = [_first_bytes(file) for file in chosen]
-    in_microseconds = all(capture_format(header) == "pcap" and pcap_file(header).scale != 1 for header in headers)
     writer: PcapWriter | None = None
     link = 0
     for file, numbers in chosen.items():
         for packet in _chosen_packets(file, numbers):
             if writer is None:
                 link = packet.link
-                writer = PcapWriter(write, link, _MICROSECOND if in_microseconds else 1)
+                writer = PcapWriter(write, link)
             if packet.link != link:
                 reason = f"a pcap file has one link type, and packets have {link} and {packet.link}: write pcapng"
                 raise InputError(reason, file=file)

@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 
 MASTER = "CLIENT_RANDOM"
 """The label of a master secret of TLS 1.2."""
-EARLY = "CLIENT_EARLY_TRAFFIC_SECRET"
 HANDSHAKE = ("CLIENT_HANDSHAKE_TRAFFIC_SECRET", "SERVER_HANDSHAKE_TRAFFIC_SECRET")
 TRAFFIC = ("CLIENT_TRAFFIC_SECRET_0", "SERVER_TRAFFIC_SECRET_0")
 """Labels of the traffic secrets of client and server."""
-_WANTED = "|".join((MASTER, EARLY, *HANDSHAKE, *TRAFFIC))
+_WANTED = "|".join((MASTER, *HANDSHAKE, *TRAFFIC))
 _LINE = re.compile(
     rb"^[ \t]*(%s)[ \t]+([0-9a-f]{64})[ \t]+([0-9a-f]{64}|[0-9a-f]{96})[ \t]*\r?$" % _WANTED.encode(),
     re.IGNORECASE | re.MULTILINE,

@@ -50,10 +50,9 @@ class Record(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """Bytes between two records, some of them lost. `records` is the number of records in them; None if unknown."""
+    """Bytes between two records, some of them lost."""
 
     size: int
-    records: int | None
 
 
 def reads_as_record(data: bytes | bytearray) -> bool:
@@ -153,7 +152,7 @@ class Records:
         if self.searching:
             return self._find_candidate()
         if self._lost:
-            return self._pop_lost(1)
+            return self._pop_lost()
         if len(self._buffer) - self._at < _HEADER.size:
             return None
         header = _header(self._buffer, self._at)
@@ -169,7 +168,7 @@ class Records:
         if header := _header(self._buffer, self._at):
             self._advance(header.end - self._at)
         self.searching = False
-        return self._pop_lost(None)
+        return self._pop_lost()
 
     def passed(self) -> None:
         """Reject the candidate of `next`, and continue the search at the next byte."""
@@ -192,8 +191,8 @@ class Records:
             header.type, header.version, bytes(self._buffer[self._at : start]), bytes(self._buffer[start : header.end])
         )
 
-    def _pop_lost(self, records: int | None) -> Lost:
-        lost = Lost(self._lost, records)
+    def _pop_lost(self) -> Lost:
+        lost = Lost(self._lost)
         self._lost = 0
         return lost
 
@@ -269,7 +268,6 @@ class ClientHello(NamedTuple):
 
     random: bytes
     session_id: bytes
-    early_data: bool
 
 
 class ServerHello(NamedTuple):
@@ -294,7 +292,7 @@ class ServerHello(NamedTuple):
 def client_hello(body: bytes) -> ClientHello | None:
     """Parse a ClientHello. Return None if it is malformed."""
     hello = _parsed(network.CLIENT_HELLO_BODY, body)
-    return hello and ClientHello(hello.random, hello.session_id, network.EARLY_DATA in _extensions(hello))
+    return hello and ClientHello(hello.random, hello.session_id)
 
 
 def server_hello(body: bytes) -> ServerHello | None:

@@ -8,7 +8,7 @@ States of a direction:
 - plain: records are not encrypted, until its ChangeCipherSpec (TLS 1.2) or its first record of application data
   (TLS 1.3).
 - encrypted, with a key: `cipher` decrypts records, which `sequence` counts. KeyUpdate derives the next key.
-- encrypted, without a key: `cipher` is None after ChangeCipherSpec, EndOfEarlyData and Finished. The next record is the
+- encrypted, without a key: `cipher` is None after ChangeCipherSpec and Finished. The next record is the
   first one under a key of `coming`.
 
 Rules:
@@ -121,11 +121,7 @@ class KeySchedule:
 
         In TLS 1.3 a ChangeCipherSpec has no effect.
         """
-        return (
-            self.version == network.TLS_1_3
-            or self._retried
-            or bool(self._client_hello and self._client_hello.early_data and not self._server_hello)
-        )
+        return self.version == network.TLS_1_3 or self._retried
 
     def on_client_hello(self, side: int, body: bytes | None) -> str | None:
         """Process a ClientHello from a side. Return its description."""
@@ -136,7 +132,7 @@ class KeySchedule:
         self._client_hello = hello
         self._client = side
         self._forget()
-        return "ClientHello with early data" if hello.early_data else "ClientHello"
+        return "ClientHello"
 
     def on_server_hello(self, body: bytes | None) -> str | None:
         """Process a ServerHello. Return its description."""
@@ -182,8 +178,7 @@ class KeySchedule:
         is_server = side != self._client
         if self.version == network.TLS_1_2:
             return (keylog.MASTER,)
-        early = (keylog.EARLY,) if self._client_hello and self._client_hello.early_data and not is_server else ()
-        return *early, keylog.HANDSHAKE[is_server], keylog.TRAFFIC[is_server]
+        return keylog.HANDSHAKE[is_server], keylog.TRAFFIC[is_server]
 
     def _ciphers_from_secret(self, label: str, secret: bytes, side: int) -> Iterator[Cipher]:
         """Yield the key of a secret. If the suite is unknown, yield one key for each possible suite."""
@@ -453,7 +448,7 @@ class Session:
         elif message.type == network.KEY_UPDATE and side.cipher:
             side.turn(side.cipher.updated() or side.cipher)
         elif (
-            message.type in {network.FINISHED, network.END_OF_EARLY_DATA}
+            message.type == network.FINISHED
             and self._hellos.version != network.TLS_1_2
             and self._expects_another_key(side)
         ):

@@ -2,13 +2,14 @@
 
 import json
 import random
+import sys
 
 import pytest
 from kit.captures import by_ends, new_reader, run_of
 from kit.commands import ROOT
 from kit.secrets import NEWEST, body_of, capture, conversation, shows
 
-from kwire_cli.source.kafka import carried
+from kwire_cli.source.kafka import bulk_frames, carried
 from kwire_cli.source.kafka.carried import FIRST, Carrier, go_on
 from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
@@ -18,6 +19,12 @@ SAMPLES = [
     ROOT / "samples" / "incidents" / "loss.pcap",
     ROOT / "samples" / "tls" / "broker.pcapng",
 ]
+
+
+@pytest.fixture(autouse=True)
+def one_by_one(monkeypatch):
+    """Read segments singly, so that all frames are lines."""
+    monkeypatch.setattr(bulk_frames, "FEWEST", sys.maxsize)
 
 
 def shown(lines):

@@ -2,6 +2,7 @@
 
 import pickle
 import random
+import sys
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,12 @@ FOLDER = Path(__file__).resolve().parents[3] / "samples"
 SAMPLES = sorted((FOLDER / "captures").iterdir())
 CATALOG = kwire.catalog()
 LAYOUTS = Layouts(CATALOG)
+
+
+@pytest.fixture(autouse=True)
+def one_by_one(monkeypatch):
+    """Read segments singly, so that all frames are lines."""
+    monkeypatch.setattr(bulk_frames, "FEWEST", sys.maxsize)
 
 
 def pieces(segments, dice, counts):
@@ -124,7 +131,7 @@ def tables_of(ends, runs, last, *, anew):
     """The rows of frames and costs, and how many frames came in stretches."""
     tables = PointTables("point", Redaction(CATALOG), ("frames", "costs"))
     frames, many = [], 0
-    for item, reader in read(new_reader(ends, stretches=True, names=tables.names), runs, last, anew=anew):
+    for item, reader in read(new_reader(ends, names=tables.names), runs, last, anew=anew):
         many += sum(len(each.which) for each in item.frames) if isinstance(item, Stretch) else 0
         frames += [row.rows for row in tables.item(item, reader)]
     rest = [*tables.flush()]

@@ -27,8 +27,9 @@ from kit.traffic import (
 
 from kwire_cli.errors import InputError
 from kwire_cli.source.files import PIECE
-from kwire_cli.source.packets.files import is_capture, packets
+from kwire_cli.source.packets.files import captures_in, is_capture, packets
 from kwire_cli.source.packets.pcap import PcapngReader, PcapReader
+from kwire_cli.stores.opening import tree
 from kwire_cli.structs import network
 from kwire_cli.structs.network import PCAP_MICRO, PCAP_NANO, PCAPNG
 
@@ -301,3 +302,13 @@ def test_any_bytes_in_the_middle(noise, at, data):
     whole = [each for n, each in enumerate(FEW) if len(pcap_file(FEW[: n + 1])) <= at]
     if data == pcap_file(FEW):
         assert got[: len(whole)] == whole
+
+
+def test_files_that_are_no_captures(tmp_path):
+    (tmp_path / "note.txt").write_text("nothing")
+    assert captures_in(tree(tmp_path)) == []
+    (tmp_path / "empty.pcap").write_bytes(b"")
+    (tmp_path / "within").mkdir()
+    (tmp_path / "within" / "unnamed").write_bytes(pcap_file(FEW))
+    found = captures_in(tree(tmp_path))
+    assert found == [str(tmp_path / "empty.pcap"), str(tmp_path / "within" / "unnamed")]

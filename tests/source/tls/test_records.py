@@ -61,7 +61,7 @@ def test_what_reads_as_a_record_need_not_be_one():
     assert records.next().data == b"no"
     records.passed()
     assert records.next().data == b"yes"
-    assert records.found() == Lost(10 + len(inner), None)
+    assert records.found() == Lost(10 + len(inner))
 
 
 def test_what_is_no_header_ends_it():

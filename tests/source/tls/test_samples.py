@@ -30,15 +30,16 @@ def plain():
 def test_what_is_said_is_what_was_sent(plain):
     found = said(decrypted(raw_events()))
     both = {}
-    for stream in {*range(WITHOUT_DATA), EARLY} - {CBC, OLD, NO_KEY}:
-        count = 2 if stream == EARLY else 4
-        both[stream, 0] = b"".join(request for request, _ in plain[:count])
-        both[stream, 1] = b"".join(response for _, response in plain[:count])
-    assert found == both
+    for stream in {*range(WITHOUT_DATA)} - {CBC, OLD, NO_KEY}:
+        both[stream, 0] = b"".join(request for request, _ in plain)
+        both[stream, 1] = b"".join(response for _, response in plain)
+    assert {key: data for key, data in found.items() if key[0] != EARLY} == both
+    # What a client sends with its first message is under a key of its own, which is not read.
+    assert found[EARLY, 1] == b"".join(response for _, response in plain[:2])
 
 
 def test_cases_are_what_they_say():
-    """Suites, another hello, sessions that go on, early data."""
+    """Suites, another hello, sessions that go on."""
     hellos = {}
     for event in decrypted(raw_events()):
         if isinstance(event, Foreign):
@@ -58,8 +59,8 @@ def test_cases_are_what_they_say():
         8: "TLS 1.2 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 resumed",
         9: "TLS 1.2 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384",
         10: "TLS 1.2 TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384 resumed",
-        CBC: "TLS 1.2 TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256",
-        OLD: "TLS 1.1 TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA",
+        CBC: "TLS 1.2 suite 0xc023",
+        OLD: "TLS 1.1 suite 0xc00a",
         KEY_UPDATES: "TLS 1.3 TLS_AES_256_GCM_SHA384",
         NO_KEY: "TLS 1.3 TLS_AES_256_GCM_SHA384",
         WITHOUT_DATA: "TLS 1.3 TLS_AES_256_GCM_SHA384",
@@ -71,7 +72,6 @@ def test_cases_are_what_they_say():
         "ClientHello",
         "ServerHello TLS 1.3 TLS_AES_256_GCM_SHA384",
     ]
-    assert hellos[EARLY][0] == "ClientHello with early data"
 
 
 def test_keys_are_updated():
@@ -85,10 +85,7 @@ def test_keys_are_updated():
     ("stream", "reason"),
     [
         (NO_KEY, "the key log has no SERVER_HANDSHAKE_TRAFFIC_SECRET or SERVER_TRAFFIC_SECRET_0 for client random "),
-        (
-            CBC,
-            "TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256 is not supported: suites with AES-GCM and ChaCha20-Poly1305 are",
-        ),
+        (CBC, "suite 0xc023 is not supported: suites with AES-GCM and ChaCha20-Poly1305 are"),
         (OLD, "TLS 1.1 is not supported: TLS 1.2 and 1.3 are"),
     ],
 )
