@@ -13,8 +13,7 @@ A frame is a size prefix (int32, 0 to MAX_SIZE) and that many bytes (org.apache.
 
 `Sides` decides which peer is the client:
 
-- The peer that opened the connection is the client, unless its frames cannot be requests and the frames of the other
-  certainly are.
+- The peer that opened the connection is the client.
 - If the opening was not captured, the client is the peer with a frame that is certainly a request, because it has a
   client id and its body fits. Otherwise it is the peer whose frame reads as a request, if a frame of the other peer has
   the same correlation id, or does not read as a request.
@@ -288,42 +287,32 @@ class Sides:
     _from_start: bool
     _for: list[int] = field(default_factory=lambda: [0, 0])
     _against: list[int] = field(default_factory=lambda: [0, 0])
-    _surely: list[bool] = field(default_factory=lambda: [False, False])
     _request_ids: set[tuple[int, int | None]] = field(default_factory=set)
     sure: bool = False
 
     def hear(self, side: int, cut: Cut) -> int | None:
         """Add a frame of a peer. Return the client if it is now known."""
+        if self._opener is not None:
+            self.sure = True
+            return self._opener
+        if is_first_token(cut) and self._from_start:
+            return side
         data = cut.data
         other = 1 - side
-        opener = self._opener
-        if is_first_token(cut) and (side == opener if opener is not None else self._from_start):
-            return side
         reads = reads_as_request(self._catalog, data)
-        if reads and side == opener:
-            self.sure = True
-            return side
         matched = (other, correlation_id("response", data, SIZE_BYTES)) in self._request_ids
         named = reads and names_client(self._catalog, data, 0, needed=True)
         complete = as_request(self._catalog, data) if reads and not cut.missing else None
         fits = complete is not None and complete.sure and not complete.anomalies
+        if fits and named:
+            self.sure = True
+            return side
         if fits or named:
             # A complete request of a known version whose body does not fit proves nothing: responses can read so too.
             self._for[side] += fits or complete is None or complete.body is None or complete.body.guess
-            self._surely[side] = self._surely[side] or (named and fits)
             self._request_ids.add((side, correlation_id("request", data, SIZE_BYTES)))
         elif not (reads and cut.missing):
             self._against[side] += 1
-        if opener is not None:
-            if self._against[opener]:
-                return 1 - opener if self._surely[1 - opener] else None
-            if self._surely[side] or side == opener:
-                return None
-            return opener  # the frame is a response, even if its request was lost
-        for candidate in (side, other):
-            if self._surely[candidate]:
-                self.sure = True
-                return candidate
         if matched:
             return other
         for candidate in (side, other):

@@ -58,14 +58,6 @@ def test_clients_without_a_name_are_told_by_both_sides_in_mid_stream(wire, clien
     assert paired(seen) == [None, 8, 9]
 
 
-def test_who_opened_the_connection_is_no_client_if_it_answers(wire):
-    asked = [wire.heartbeat(n) for n in (1, 2)]
-    seen = wire.talk(
-        (0, wire.beat(500_000_000)), (1, asked[0]), (0, wire.beat(1)), (1, asked[1]), (0, wire.beat(2)), opener=0
-    )
-    assert shown(seen) == [("response", 0), *[("request", 1), ("response", 0)] * 2]
-
-
 def test_an_answer_that_a_broker_writes_in_pieces_is_framed_without_its_question(wire):
     """As Fetch answers are sent: what reads as a request in the second piece is part of the frame that the first piece
     begins.
