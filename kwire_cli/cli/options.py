@@ -175,7 +175,7 @@ class RecordSets(Printing):
     record_format: str | None = option(
         "--record-format",
         rare=True,
-        fits=RECORDS,
+        fits=BATCHES,
         type=click.Choice(CHOICES),
         help="Read record batches of this format; auto goes by the magic byte.",
     )

@@ -36,12 +36,9 @@ def written(path, some):
 
 
 @pytest.mark.parametrize("sample", sorted(SAMPLES.iterdir()), ids=lambda path: path.name)
-@pytest.mark.parametrize("rotated", [True, False])
-def test_files_of_one_capture_decode_as_one_file(tmp_path, sample, rotated):
+def test_files_of_one_capture_decode_as_one_file(tmp_path, sample):
     dice, some = random.Random(7), made(sample)
-    which = [dice.randrange(3) for _ in some]
-    if rotated:
-        which.sort()
+    which = sorted(dice.randrange(3) for _ in some)
     files = [
         written(tmp_path / f"{number}.pcap", [packet for packet, own in zip(some, which, strict=True) if own == number])
         for number in range(3)
@@ -76,11 +73,12 @@ def both(tmp_path):
     return [*map(str, files)]
 
 
-def test_one_connection_from_two_points(tmp_path):
-    files = both(tmp_path)
-    alone = rows(files[0])
-    assert len(rows(*files)) == 2 * len(alone)
-    assert without(rows(*files, "--capture-point", "*"), "file", "packet") == without(alone, "packet")
+def test_files_that_overlap_in_time_are_captures_of_their_own(tmp_path):
+    files = [str(shutil.copy(PYTHON, tmp_path / name)) for name in ("a.pcapng", "b.pcapng")]
+    done = kwire("decode", "--format", "jsonl", *files)
+    assert "files that overlap in time are read apart" in done.err
+    assert "(a.pcapng, b.pcapng); mergecap" in done.err
+    assert len(done.out.splitlines()) == 2 * len(rows(PYTHON))
 
 
 def test_clients_of_two_captures_are_others(tmp_path):

@@ -203,6 +203,7 @@ def address_of(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Captured:
     """A line of a capture.
 
@@ -213,60 +214,41 @@ class Captured:
         number: Counts lines from 1, in the order of their last bytes.
         request: The request of a response.
         origin: The capture point and its files.
+        session: Topics of the fetch session of a Fetch, as names or ids.
+        software: The name and version of the client's software, if an earlier ApiVersions request contained them.
+        packets: The packets that contain its bytes. Only a `CarriedCapture` has them.
 
     """
 
-    __slots__ = (
-        "_frame",
-        "_is_checked",
-        "_values",
-        "_where",
-        "connection",
-        "dst",
-        "names",
-        "number",
-        "origin",
-        "packets",
-        "place",
-        "request",
-        "seen",
-        "session",
-        "software",
-        "src",
-        "stream",
-    )
-
     source = "capture"
-    packets: tuple[Place, ...]
-    """The packets that contain its bytes. Only a `CarriedCapture` has them."""
+    seen: Seen
+    stream: int
+    src: str
+    dst: str
+    connection: Connection
+    names: Names
+    origin: Origin = ALONE
+    number: int = 0
+    request: Captured | None = field(init=False, default=None)
+    place: int = field(init=False)
+    session: list[str] = field(init=False, default_factory=list)
+    software: str | None = field(init=False)
+    packets: tuple[Place, ...] = field(init=False)
+    _where: Place | None = field(init=False, default=None)
+    _frame: Frame | None = field(init=False, default=None)
+    _is_checked: bool = field(init=False, default=False)
+    _values: dict[str, list[bytes]] | None = field(init=False, default=None)
 
-    def __init__(
-        self, seen: Seen, stream: int, src: str, dst: str, connection: Connection, names: Names, origin: Origin = ALONE
-    ) -> None:
-        self.seen = seen
-        self.stream = stream
-        self.src = src
-        self.dst = dst
-        self.connection = connection
-        self.names = names
-        self.origin = origin
-        self._where: Place | None = None
-        self.number = 0
-        self.request: Captured | None = None
+    def __post_init__(self) -> None:
+        seen = self.seen
         self.place = seen.packet
+        self.software = self.connection.software
         if seen.request:
             # The request does not refer to its response. Without reference cycles, lines are freed at once.
             self.request = seen.request.line
             seen.request.line = None
             if self.request is not None:
                 self.place = max(seen.packet, self.request.place)
-        self._frame: Frame | None = None
-        self._is_checked = False
-        self._values: dict[str, list[bytes]] | None = None
-        self.session: list[str] = []
-        """Topics of the fetch session of a Fetch, as names or ids."""
-        self.software: str | None = connection.software
-        """The name and version of the client's software, if an earlier ApiVersions request contained them."""
 
     @property
     def where(self) -> Place:

@@ -72,8 +72,8 @@ _DENSE = 16
 class Described:
     """Segments between the two endpoints of `ends`, in file order. `rows` are rows of DESCRIPTOR.
 
-    Packets are counted over the files of the point. `order` sorts what belongs to the endpoints before `packet` does:
-    it is 0 for segments. `kept` has the payloads, or is None if they are read from the file.
+    Packets are counted over the files of the point. Rows of the same endpoints are sorted by `order`, which is 0 for
+    segments, and then by `packet`. `kept` has the payloads, or is None if they are read from the file.
     """
 
     point: int

@@ -15,6 +15,7 @@ An `Origin` maps packet numbers of a capture point to its files.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -156,17 +157,15 @@ class Chunk(NamedTuple):
     tag: Any
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Chunks:
     """Chunks in order, without overlaps: of bytes that arrive twice, the first are kept. `cost` is their approximate
     memory in bytes.
     """
 
-    __slots__ = ("chunks", "cost", "starts")
-
-    def __init__(self) -> None:
-        self.starts: list[int] = []
-        self.chunks: list[Chunk] = []
-        self.cost = 0
+    starts: list[int] = field(default_factory=list)
+    chunks: list[Chunk] = field(default_factory=list)
+    cost: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.chunks)
@@ -200,9 +199,6 @@ class Chunks:
         chunk = self.chunks.pop(0)
         self.cost -= OVERHEAD + len(chunk.data or b"")
         return chunk
-
-
-GapKind = Literal["lost", "cut", "limit", "end"]
 
 
 EndReason = Literal["fin", "rst", "reused", "evicted", "end"]
@@ -242,20 +238,12 @@ class Data(NamedTuple):
 class Gap(NamedTuple):
     """`size` bytes of a direction that the capture lacks, according to the sequence numbers around them.
 
-    Kinds of gaps:
-
-    - lost: the other peer acknowledged the bytes, so they were sent, but not captured.
-    - cut: the capture truncated a packet.
-    - limit: too many later bytes were buffered while these were missing.
-    - end: the connection or the capture ended without them.
-
     Time and packet belong to the first packet after the gap, which shows it.
     """
 
     connection: int
     direction: int
     size: int
-    kind: GapKind
     time: int | None
     packet: int
 
@@ -273,15 +261,6 @@ class Foreign(NamedTuple):
     protocol: str
     content: tuple[str, ...]
     reason: str | None
-    time: int | None
-    packet: int
-
-
-class Fin(NamedTuple):
-    """The end of a direction's bytes: its sender closed it."""
-
-    connection: int
-    direction: int
     time: int | None
     packet: int
 
@@ -359,7 +338,7 @@ class End(NamedTuple):
     life: Life | None = None
 
 
-Event = Start | Data | Gap | Foreign | Fin | End
+Event = Start | Data | Gap | Foreign | End
 
 
 class Place(NamedTuple):
@@ -369,6 +348,7 @@ class Place(NamedTuple):
     packet: int | None
 
 
+@dataclass(eq=False, repr=False)
 class Origin:
     """The capture point of lines, and the files of their packets. Packets are numbered over all files of a point.
 
@@ -383,23 +363,13 @@ class Origin:
 
     """
 
-    def __init__(
-        self,
-        files: Sequence[str | None] = (None,),
-        befores: Sequence[int] = (0,),
-        packets: int = 0,
-        *,
-        point: str | None = None,
-        capture: str | None = None,
-        several: bool = False,
-    ) -> None:
-        self.files = files
-        self.befores = befores
-        self.packets = packets
-        self.point = point
-        self.capture = capture
-        self.several = several
-        self.earlier: dict[int, Place] = {}
+    files: Sequence[str | None] = (None,)
+    befores: Sequence[int] = (0,)
+    packets: int = 0
+    point: str | None = None
+    capture: str | None = None
+    several: bool = False
+    earlier: dict[int, Place] = field(default_factory=dict)
 
     def place(self, packet: int) -> Place:
         """Return the file of a packet and its number there."""

@@ -336,7 +336,7 @@ class PcapngColumns(PcapngReader):
         rows = rows[:count]
         number = number[:count]
         units = upper[:count] << 32 | rows["timestamp_lower"].astype(np.int64)
-        time = units * plain.scale[number] + plain.offset[number]
+        time = units * plain.scale[number]
         numbers = np.arange(self.number + 1, self.number + count + 1)
         self.number += count
         return PacketColumns(
@@ -379,27 +379,21 @@ Columns = PcapColumns | PcapngColumns
 
 
 class _Plain:
-    """The interfaces whose times can be read as columns, because their unit is a whole number of nanoseconds.
+    """The interfaces whose times can be read as columns, because they are whole numbers of nanoseconds since 1970.
 
-    `most` is the limit of the upper half of a timestamp, beyond which the time does not fit.
+    `most` is the limit of the upper half of a timestamp, beyond which the time does not fit. It is 0 for other
+    interfaces.
     """
 
     def __init__(self, interfaces: list[Interface]) -> None:
         self.count = len(interfaces)
-        scales = [
-            _SECOND // interface.units if interface.units <= _SECOND and _SECOND % interface.units == 0 else 0
-            for interface in interfaces
-        ]
+        scales: list[int] = []
+        for interface in interfaces:
+            is_whole = not interface.offset and interface.units <= _SECOND and _SECOND % interface.units == 0
+            scales.append(_SECOND // interface.units if is_whole else 0)
         self.scale = np.array(scales, np.int64)
         self.link = np.array([interface.link for interface in interfaces], np.int64)
-        offsets = [interface.offset if abs(interface.offset) < _MAX_TIME >> 1 else 0 for interface in interfaces]
-        self.offset = np.array(offsets, np.int64)
-        fits: list[bool] = []
-        for interface, scale, offset in zip(interfaces, scales, offsets, strict=True):
-            fits.append(bool(scale) and offset == interface.offset)
-        self.most = np.array(
-            [(_MAX_TIME // scale) >> 32 if fit else 0 for scale, fit in zip(scales, fits, strict=True)], np.int64
-        )
+        self.most = np.array([(_MAX_TIME // scale) >> 32 if scale else 0 for scale in scales], np.int64)
 
 
 def address_of(data: Any) -> int:

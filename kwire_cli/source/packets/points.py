@@ -2,7 +2,7 @@
 
 The files of a folder form one capture point, as rotated files follow each other in time. Files that overlap in time are
 captures of several places, or of one place by several processes. Nothing in them shows which packets come first, so
-each of them, or each chain of rotated files, is a capture point of its own.
+each of them, or each chain of rotated files, is a separate capture point.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kwire_cli.source.files import Naming
 
 
-APART = "files that overlap in time are read apart, each as a capture point of its own"
+APART = "files that overlap in time are read apart, each as a separate capture point"
 OVERLAP = 1_000_000_000
 """Nanoseconds by which a file may begin before the end of the previous file of its chain, at most a tenth of the
 duration of that file: packets around a rotation can be out of order."""

@@ -164,30 +164,16 @@ def _canonical_ends(headers: Octets, common: _Common, rows: npt.NDArray[Any]) ->
     source = offset_of(common.decl, "ip.source")
     destination = offset_of(common.decl, "ip.destination")
     ports = [offset_of(common.decl, name) for name in ("tcp.source_port", "tcp.destination_port")]
-    width = destination - source
-    port = ports[1] - ports[0]
-    ends = np.concatenate([headers[:, source : destination + width], headers[:, ports[0] : ports[1] + port]], axis=1)
-    compiled(turn_ends)(ends, width, port, rows["direction"])
+    sides = headers[:, source:destination], headers[:, destination : 2 * destination - source]
+    numbers = headers[:, ports[0] : ports[1]], headers[:, ports[1] : 2 * ports[1] - ports[0]]
+    ends = np.concatenate([*sides, *numbers], axis=1)
+    turned_ends = np.concatenate([*sides[::-1], *numbers[::-1]], axis=1)
+    differences = ends.astype(np.int16) - turned_ends
+    first = np.argmax(differences != 0, axis=1)
+    is_turned = differences[np.arange(len(ends)), first] > 0
+    ends[is_turned] = turned_ends[is_turned]
+    rows["direction"] = is_turned
     return ends
-
-
-def turn_ends(ends: Any, width: int, port: int, direction: Any) -> None:
-    """Swap addresses and ports that are greater than in swapped order, and set `direction` to 1 for them."""
-    for i in range(len(ends)):
-        row = ends[i]
-        order = 0
-        for k in range(width):
-            if order == 0:
-                order = (row[k] & 255) - (row[width + k] & 255)
-        for k in range(port):
-            if order == 0:
-                order = (row[2 * width + k] & 255) - (row[2 * width + port + k] & 255)
-        if order > 0:
-            direction[i] = 1
-            for k in range(width):
-                row[k], row[width + k] = row[width + k], row[k]
-            for k in range(port):
-                row[2 * width + k], row[2 * width + port + k] = row[2 * width + port + k], row[2 * width + k]
 
 
 def _read_unusual(

@@ -473,7 +473,7 @@ class Streams:
         if half.blocked() and half.peer.acknowledged(half.peer.hole()):
             half = half.peer
         if half.acknowledged(half.hole()):
-            self._delivery.give_up(half, "lost")
+            self._delivery.give_up(half)
         elif half.blocked():
             half.peer.give_up()
             self._delivery.deliver_one(half)

@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from kwire_cli.source.packets.model import MASK, Chunks, Counts, Data, Event, Fin, Gap, GapKind, Life
+from kwire_cli.source.packets.model import MASK, Chunks, Counts, Data, Event, Gap, Life
 from kwire_cli.structs.network import ACK, ZERO_WINDOW
 
 if TYPE_CHECKING:
@@ -307,9 +307,8 @@ class Delivery:
 
     def count(self, kind: str, size: int) -> None:
         """Count payload bytes that will be in no event."""
-        self.counts[kind] += size
-        if not self.counts[kind]:
-            del self.counts[kind]
+        if size:
+            self.counts[kind] += size
 
     def hold(self, half: Half, segment: Segment, sequence: int) -> bool:
         """Store the new part of a segment's payload, which starts at `sequence`. Return whether any part is new."""
@@ -354,13 +353,15 @@ class Delivery:
     def force(self, connection: Connection, half: Half) -> None:
         """Deliver the first chunk although bytes before it are missing."""
         self.start(half)
-        self.give_up(half, "limit")
+        self.give_up(half)
         if half.ready():
             self.deliver_one(half)
         self.deliver(connection)
 
-    def give_up(self, half: Half, kind: GapKind) -> None:
-        """Turn the hole that blocks delivery, if any, into a gap."""
+    def give_up(self, half: Half, *, were_sent: bool = True) -> None:
+        """Turn the hole that blocks delivery, if any, into a gap. Its bytes count as lost if they `were_sent`: the other
+        peer acknowledged them.
+        """
         end = half.hole()
         if end == UNKNOWN:
             return
@@ -369,8 +370,8 @@ class Delivery:
         else:
             tag = half.fin_tag if half.fin != UNKNOWN else Tag(self.time, self.packet, 0)
         size = end - half.position
-        self.events.append(Gap(half.connection.number, half.direction, size, kind, tag.time, tag.packet))
-        if kind != "end":  # bytes that are missing at the end were not acknowledged
+        self.events.append(Gap(half.connection.number, half.direction, size, tag.time, tag.packet))
+        if were_sent:
             half.counts = half.counts._replace(lost=half.counts.lost + size)
         half.advance(size)
 
@@ -386,7 +387,6 @@ class Delivery:
                 if half.fin == half.next != UNKNOWN and not half.finished:
                     half.finished = True
                     moved = True
-                    self.events.append(Fin(connection.number, half.direction, half.fin_tag.time, half.fin_tag.packet))
 
     def deliver_one(self, half: Half) -> None:
         """Deliver the first chunk. It must be next."""
@@ -396,7 +396,7 @@ class Delivery:
         if not half.held:
             half.held = NOTHING
         if data is None:
-            self.events.append(Gap(half.connection.number, half.direction, size, "cut", tag.time, tag.packet))
+            self.events.append(Gap(half.connection.number, half.direction, size, tag.time, tag.packet))
             half.counts = half.counts._replace(cut=half.counts.cut + size)
         else:
             self.events.append(Data(half.connection.number, half.direction, data, tag.time, tag.packet))
@@ -410,9 +410,9 @@ class Delivery:
             self.deliver(connection)
             holes = [half for half in connection.halves if half.hole() != UNKNOWN]
             if acked := [half for half in holes if half.acknowledged(half.hole())]:
-                self.give_up(acked[0], "lost")
+                self.give_up(acked[0])
             elif holes:
-                self.give_up(holes[0], "end")
+                self.give_up(holes[0], were_sent=False)
             elif blocked := [half for half in connection.halves if half.ready()]:
                 self.deliver_one(blocked[0])
             else:

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -87,6 +88,7 @@ def _header(data: bytes | bytearray, at: int) -> _Header | None:
     return tuple.__new__(_Header, (kind, version, at + _HEADER.size + length))
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Records:
     """Cuts the bytes of one direction into records. Call `feed` or `lose` with bytes and losses in order, and then
     `next` until it returns None.
@@ -99,16 +101,13 @@ class Records:
 
     """
 
-    __slots__ = ("_at", "_buffer", "_lost", "_rest", "broken", "position", "searching")
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-        self._at = 0  # consumed bytes of the buffer
-        self._rest = 0  # bytes of a damaged record that follow the lost ones
-        self._lost = 0  # bytes since the last complete record, if some of them are lost
-        self.searching = False
-        self.broken = False
-        self.position = 0
+    _buffer: bytearray = field(default_factory=bytearray)
+    _at: int = 0  # consumed bytes of the buffer
+    _rest: int = 0  # bytes of a damaged record that follow the lost ones
+    _lost: int = 0  # bytes since the last complete record, if some of them are lost
+    searching: bool = False
+    broken: bool = False
+    position: int = 0
 
     @property
     def left(self) -> int:
@@ -222,18 +221,19 @@ class Message(NamedTuple):
     body: bytes | None
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Messages:
     """Reassembles the handshake messages of one direction from the plaintext of records."""
 
-    __slots__ = ("_buffer", "_rest", "_skip", "_type")
-
-    def __init__(self) -> None:
-        self.restart()
+    _buffer: bytearray = field(default_factory=bytearray)
+    _type: int | None = None
+    _rest: int = 0
+    _skip: bool = False
 
     def restart(self) -> None:
         """Drop the incomplete message: the next bytes begin a message."""
         self._buffer = bytearray()
-        self._type: int | None = None
+        self._type = None
         self._rest = 0
         self._skip = False
 

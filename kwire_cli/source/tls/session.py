@@ -24,9 +24,10 @@ Rules:
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from kwire_cli.source.packets.model import Data, Event, Gap, GapKind
+from kwire_cli.source.packets.model import Data, Event, Gap
 from kwire_cli.source.tls import keylog
 from kwire_cli.source.tls.ciphers import OF_TLS_1_3, SUITES, Cipher, Cipher13, ciphers12, suite_name
 from kwire_cli.source.tls.records import (
@@ -52,32 +53,30 @@ if TYPE_CHECKING:
     from kwire_cli.source.tls.keylog import KeyLog
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Side:
-    """One direction of a TLS connection. `spoken` is true after its first data. `doubtful` is true if bytes are missing
-    that may have changed its keys.
+    """One direction of a TLS connection.
+
+    Attributes:
+        spoken: Whether it has sent data.
+        doubtful: Whether bytes are missing that may have changed its keys.
+        updated: The key after `cipher`, derived when first needed.
+
     """
 
-    __slots__ = (
-        "cipher", "coming", "doubtful", "encrypted", "failed", "gap", "given_up", "messages", "number", "passed",
-        "records", "sequence", "spoken",
-        "updated",
-    )  # fmt: skip
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.records = Records()
-        self.messages = Messages()
-        self.encrypted = False
-        self.spoken = False
-        self.doubtful = False
-        self.cipher: Cipher | None = None
-        self.updated: Cipher | None = None  # the key after `cipher`, derived when first needed
-        self.sequence = 0
-        self.passed = 0
-        self.failed = 0
-        self.coming: list[Cipher] = []
-        self.gap: GapKind = "lost"
-        self.given_up: str | None = None
+    number: int
+    records: Records = field(default_factory=Records)
+    messages: Messages = field(default_factory=Messages)
+    encrypted: bool = False
+    spoken: bool = False
+    doubtful: bool = False
+    cipher: Cipher | None = None
+    updated: Cipher | None = None
+    sequence: int = 0
+    passed: int = 0
+    failed: int = 0
+    coming: list[Cipher] = field(default_factory=list)
+    given_up: str | None = None
 
     def turn(self, cipher: Cipher | None = None) -> None:
         """Switch to another key, or to an unknown key if `cipher` is None. The next record is its first."""
@@ -93,22 +92,21 @@ class Side:
         return [self.updated, *self.coming] if self.updated else self.coming
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class KeySchedule:
     """The keys of one connection, in the order in which they are used.
 
-    `refused` is the reason why nothing can be decrypted, or None.
+    `refused` is the reason why nothing can be decrypted, or None. `_used_labels` has the labels whose keys were
+    returned, by direction.
     """
 
-    __slots__ = ("_client", "_client_hello", "_keys", "_retried", "_server_hello", "_used_labels", "refused")
-
-    def __init__(self, keys: KeyLog) -> None:
-        self._keys = keys
-        self._client = 0
-        self._client_hello: ClientHello | None = None
-        self._server_hello: ServerHello | None = None
-        self._used_labels: tuple[set[str], set[str]] = (set(), set())  # labels whose keys were returned, by direction
-        self._retried = False
-        self.refused: str | None = None
+    _keys: KeyLog
+    _client: int = 0
+    _client_hello: ClientHello | None = None
+    _server_hello: ServerHello | None = None
+    _used_labels: tuple[set[str], set[str]] = field(default_factory=lambda: (set(), set()))
+    _retried: bool = False
+    refused: str | None = None
 
     @property
     def version(self) -> int | None:
@@ -246,14 +244,13 @@ class Session:
             self._process_records(side)
         return self._pop_events()
 
-    def lose(self, direction: int, count: int, kind: GapKind, time: int | None, packet: int) -> list[Event]:
+    def lose(self, direction: int, count: int, time: int | None, packet: int) -> list[Event]:
         """Process the loss of a direction's next bytes. Return the resulting events."""
         self._place = Place(time, packet)
         side = self._sides[direction]
         if side.given_up or self._hellos.refused:
             self._gap(side, count)
         else:
-            side.gap = kind
             side.records.lose(count)
             self._process_records(side)
         return self._pop_events()
@@ -278,7 +275,7 @@ class Session:
 
     def _gap(self, side: Side, size: int) -> None:
         self._events += self._tls_events.end()
-        self._events.append(Gap(self._connection, side.number, size, side.gap, *self._place))
+        self._events.append(Gap(self._connection, side.number, size, *self._place))
 
     def _data(self, side: Side, record: Record, text: bytes) -> None:
         self._tls_events.around(side.number, record.size - len(text), self._place)

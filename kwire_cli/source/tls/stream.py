@@ -63,7 +63,7 @@ class Stream:
             place = Place(event.time, event.packet)
             return self._tls_events.add(event.direction, len(event.data), place, reason=self._reason)
         if session:
-            return session.lose(event.direction, event.size, event.kind, event.time, event.packet)
+            return session.lose(event.direction, event.size, event.time, event.packet)
         return [*self._tls_events.end(), event]
 
     def _detect(self, event: Data | Gap) -> Sequence[Event]:

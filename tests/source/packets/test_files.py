@@ -286,24 +286,6 @@ def test_errors_name_the_file(tmp_path):
         list(packets(tmp_path / "text"))
 
 
-@given(
-    st.binary(max_size=300),
-    st.integers(0, 300),
-    st.sampled_from([pcap_file(FEW), pcapng_file(FEW), pcapng_file(FEW, ">")]),
-)
-def test_any_bytes_in_the_middle(noise, at, data):
-    """Nothing but InputError, and what stands before the damage is read."""
-    at = min(at, len(data))
-    try:
-        got, _ = read(data[:at] + noise + data[at + len(noise) :])
-    except InputError:
-        assert at < 4
-        return
-    whole = [each for n, each in enumerate(FEW) if len(pcap_file(FEW[: n + 1])) <= at]
-    if data == pcap_file(FEW):
-        assert got[: len(whole)] == whole
-
-
 def test_files_that_are_no_captures(tmp_path):
     (tmp_path / "note.txt").write_text("nothing")
     assert captures_in(tree(tmp_path)) == []

@@ -36,7 +36,7 @@ def kinds(events):
 
 
 def gaps(events):
-    return [(event.direction, event.size, event.kind) for event in events if isinstance(event, Gap)]
+    return [(event.direction, event.size) for event in events if isinstance(event, Gap)]
 
 
 def talk(*said, **numbers):
@@ -57,7 +57,7 @@ SAID = [(0, b"question one"), (1, b"answer one"), (0, b"a longer "), (0, b"quest
 
 def test_a_whole_connection():
     events, streams = run(talk(*SAID))
-    assert kinds(events) == ["Start", *["Data"] * 6, "Fin", "Fin", "End"]
+    assert kinds(events) == ["Start", *["Data"] * 6, "End"]
     assert events[0]._replace(key=0) == Start(0, (CLIENT, 50000), (SERVER, 9092), True, 1_000_000_000, 1)
     assert events[1] == Data(0, 0, b"question one", 4_000_000_000, 4)
     assert events[2] == Data(0, 1, b"answer one", 5_000_000_000, 5)
@@ -72,7 +72,7 @@ def test_the_beginning_in_any_order_decides_nothing_early():
     segments = talk(*SAID)
     for order in permutations(range(6)):
         events, streams = run(numbered([segments[at] for at in (*order, *range(6, len(segments)))]))
-        assert kinds(events) == ["Start", *["Data"] * 6, "Fin", "Fin", "End"], order
+        assert kinds(events) == ["Start", *["Data"] * 6, "End"], order
         assert events[0][1:4] == ((CLIENT, 50000), (SERVER, 9092), True)
         assert [event.data for event in events if isinstance(event, Data)] == [payload for _, payload in SAID], order
         assert not streams.counts
@@ -116,7 +116,7 @@ def test_a_loss_is_a_gap_once_acknowledged():
     assert text(events, 0) == b"before"
     assert text(events, 1) == b""  # it answers what is still missing
     events = list(streams.feed(segments[-1]))
-    assert events[0] == Gap(0, 0, 5, "lost", 6_000_000_000, 6)
+    assert events[0] == Gap(0, 0, 5, 6_000_000_000, 6)
     assert [type(event) for event in events] == [Gap, Data, Data]
     assert text(events, 1) == b"answer"
 
@@ -129,7 +129,7 @@ def test_a_loss_at_the_tail_shows_in_what_its_sender_says_next():
     segments += [t.segment(1) for _ in range(GRACE * 2)]
     streams = Streams()
     events = [event for segment in segments for event in streams.feed(segment)]
-    assert gaps(events) == [(0, 5, "lost")]
+    assert gaps(events) == [(0, 5)]
     assert text(events, 1) == b"answer"
     assert kinds(events) == ["Start", "Data", "Gap", "Data"]
 
@@ -151,7 +151,7 @@ def test_snap_length(have):
     t = Talk()
     segments = [*t.handshake(), t.segment(0, b"whole"), t.segment(0, b"full"[:have], missing=6), t.segment(0, b"rest")]
     events, streams = run([*segments, t.segment(1, b"answer")])
-    assert gaps(events) == [(0, 6, "cut")]
+    assert gaps(events) == [(0, 6)]
     assert text(events, 0) == b"whole" + b"full"[:have] + b"------rest"
     assert text(events, 1) == b"answer"
     assert streams.waiting_since() is None
@@ -241,7 +241,7 @@ def test_memory_of_a_direction_is_bounded():
     for _ in range(5000):
         events += streams.feed(t.segment(0, b"x" * 1000))
         assert streams._delivery.held <= limits.direction
-    assert gaps(events) == [(0, 4, "limit")]
+    assert gaps(events) == [(0, 4)]
     assert text(events + streams.close(), 0) == b"----" + b"x" * 5_000_000
 
 

@@ -30,7 +30,7 @@ from kwire_cli.structs import network
 def lost(events, numbers):
     """The events with the bytes of some Data lost, as TCP tells that."""
     return [
-        Gap(event.connection, event.direction, len(event.data), "lost", event.time, event.packet)
+        Gap(event.connection, event.direction, len(event.data), event.time, event.packet)
         if number in numbers and isinstance(event, Data)
         else event
         for number, event in enumerate(events)
@@ -95,7 +95,7 @@ def test_a_part_of_a_record_lost_costs_that_record():
     position = next(at for at, event in enumerate(events) if isinstance(event, Data) and len(event.data) > 800)
     event = events[position]
     assert isinstance(event, Data)
-    middle = Gap(event.connection, 1, 100, "cut", event.time, event.packet)
+    middle = Gap(event.connection, 1, 100, event.time, event.packet)
     found = decrypted(
         [
             *events[:position],
@@ -106,7 +106,6 @@ def test_a_part_of_a_record_lost_costs_that_record():
         ]
     )
     [gap] = [each for each in found if isinstance(each, Gap)]
-    assert gap.kind == "cut"
     assert gap.size + len(said(found)[TLS12, 1]) == len(whole[TLS12, 1])
 
 
@@ -173,7 +172,7 @@ def test_anything_lost_and_damaged(number, data):
         how = data.draw(st.sampled_from(["lost", "flipped", "made up", "cut"]))
         size = len(event.data)
         if how == "lost":
-            out[position] = Gap(event.connection, event.direction, size, "lost", event.time, event.packet)
+            out[position] = Gap(event.connection, event.direction, size, event.time, event.packet)
         elif how == "flipped":
             at = data.draw(st.integers(0, size - 1))
             out[position] = event._replace(
@@ -225,7 +224,7 @@ def test_memory_is_bounded_by_a_record():
 def test_a_loss_of_more_records_than_are_tried_gives_up():
     events = stream(TLS12)
     data = [position for position, event in enumerate(events) if isinstance(event, Data)]
-    hole = Gap(TLS12, 0, 60 * (MOST_TRIED + 10), "lost", None, 0)
+    hole = Gap(TLS12, 0, 60 * (MOST_TRIED + 10), None, 0)
     out = [*events[: data[6]], hole, *events[data[6] :]]
     assert sizes(decrypted(out)) == sizes(out)
 
