@@ -359,8 +359,9 @@ class Delivery:
         self.deliver(connection)
 
     def give_up(self, half: Half, *, were_sent: bool = True) -> None:
-        """Turn the hole that blocks delivery, if any, into a gap. Its bytes count as lost if they `were_sent`: the other
-        peer acknowledged them.
+        """Turn the hole that blocks delivery, if any, into a gap.
+
+        Its bytes count as lost if they `were_sent`: the other peer acknowledged them.
         """
         end = half.hole()
         if end == UNKNOWN:
