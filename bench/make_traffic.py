@@ -234,7 +234,7 @@ _HEADERS = struct.Struct(">BBHHHBBH4s4sHHIIBBHHH")
 class Connection:
     def __init__(self, capture: Capture, number: int) -> None:
         self.capture, self.number, self.correlation = capture, number, 0
-        there = (bytes([10, 0, 0, 10 + number]), 40000 + number, bytes([10, 0, 1, 1 + number % 3]), 9092)
+        there = (bytes([10, 0, 0, 10 + number % 200]), 20000 + number % 45_000, bytes([10, 0, 1, 1 + number % 3]), 9092)
         self.ends = there, (*there[2:], *there[:2])
         self.next = [1000 + number * 100_000, 900_000 + number * 77_777]
 
@@ -336,6 +336,31 @@ def rotated(
         talk.end()
         capture.file.close()
         scratch.rename(folder)
+    return paths
+
+
+def short(folder: Path, *, files: int, size: int) -> list[Path]:
+    """Captures of about `size` bytes each, whose connections have ten or twelve messages from SYN to FIN."""
+    paths = [folder / f"{number:04}.pcap" for number in range(files)]
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        capture = Fast(paths[0])
+        talk = Talk(capture, MODERN, 0, small=True)
+        count = 0
+        for path in paths:
+            capture.turn_to(path)
+            while capture.file.tell() < size:
+                connection = Connection(capture, count)
+                connection.hello()
+                role = ("producer", "consumer")[count % 2]
+                apis = (
+                    ("Fetch", "OffsetCommit", "Heartbeat", "Fetch") if count % 2 else ("Produce", "Produce", "Produce")
+                )
+                for api in ("ApiVersions", "Metadata", *apis):
+                    connection.exchange(*talk.dice.choice(talk.pools[api, role]))
+                connection.bye()
+                count += 1
+        capture.file.close()
     return paths
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
-from kwire_cli.facts.columnar.arrays import word
 from kwire_cli.facts.columnar.bodies import Bodies
 from kwire_cli.facts.columnar.frames import LINE_COLUMNS, UNRESOLVED, frame_rows
 from kwire_cli.facts.columnar.names import Learnt, learn_stretch, tells_names, topics_of
@@ -28,7 +27,8 @@ from kwire_cli.facts.frame_values import is_misread, microseconds_of
 from kwire_cli.facts.parts import part_rows
 from kwire_cli.lake import BODIES
 from kwire_cli.lake.capture_faults import line_faults
-from kwire_cli.lake.line_walks import Spent, spend
+from kwire_cli.lake.hidden import one_array
+from kwire_cli.lake.line_walks import Spent
 from kwire_cli.lake.record_faults import record_faults
 from kwire_cli.lake.tables import CONNECTIONS_TABLE, COSTS, DAY, PART_TABLES, SHAPES
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
@@ -36,10 +36,11 @@ from kwire_cli.source.kafka.captured import MOST_NAMES, Names, forget
 from kwire_cli.source.packets.model import NO_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     import numpy.typing as npt
 
+    from kwire_cli.facts.columnar.bodies import Table
     from kwire_cli.facts.columnar.regular import Regular
     from kwire_cli.message.known_layout import Layout, Layouts
     from kwire_cli.message.redaction import Redaction
@@ -59,24 +60,17 @@ AT_ONCE = 4 << 20
 DAY_NS = 86_400_000_000_000
 
 
-class Rows(NamedTuple):
-    """Rows of a table."""
-
-    table: str
-    rows: pa.RecordBatch
-
-
 @dataclass
 class PointTables:
     """The tables of one capture point, filled from its connections.
 
-    `tables` are the tables to write. BODIES means all tables of bodies. `ended` are the TCP connections that have ended
-    since `connections` was called.
+    `tables` are the tables to write. BODIES means all tables of bodies. `write` receives the rows of a table when there
+    are enough of them. `ended` are the TCP connections that have ended since `connections` was called.
     """
 
-    point: str
     redaction: Redaction
     tables: Collection[str]
+    write: Callable[[str, pa.RecordBatch], None]
     names: Names = field(default_factory=Names)
     clients: dict[str, str] = field(default_factory=dict)
     ended: list[TcpConnection] = field(default_factory=list)
@@ -86,12 +80,13 @@ class PointTables:
     _size: int = 0
     _connections: list[list[Any]] = field(default_factory=list)
     _parts: dict[str, list[Sequence[Any]]] = field(default_factory=lambda: defaultdict(list))
-    _spent: dict[Place, Spent] = field(default_factory=dict)
+    _places: dict[Place, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._has_bodies = BODIES in self.tables
         self._part_tables = {part: table for table, part in PART_TABLES.items() if table in self.tables}
         self._bodies = Bodies(self.redaction)
+        self._spent = Spent(self.redaction.catalog)
 
     def told(self, since: int) -> Learnt:
         """Return the names that a connection, which began at the packet `since`, has provided, and forget them.
@@ -109,8 +104,14 @@ class PointTables:
         """Return a reader of the frames between two addresses."""
         return EndsReader(ends, layouts, port, self.names, origin, tls, ended=self.ended.append)
 
-    def stretch(self, stretch: Stretch, origin: Origin) -> Iterator[Rows]:
-        """Yield the rows of a stretch, and learn its names."""
+    def add(self, item: Stretch | Captured, origin: Origin) -> None:
+        """Add the rows of an item of a reader."""
+        if isinstance(item, Stretch):
+            self._stretch(item, origin)
+        else:
+            self._line(item)
+
+    def _stretch(self, stretch: Stretch, origin: Origin) -> None:
         requests, responses = self._values(stretch)
         if not (requests or responses):
             return
@@ -119,24 +120,32 @@ class PointTables:
             for tail in values.frames.tails:
                 self._client(tail.rest.get("clientId"), stretch.connection.software)
         regular = regular_stretch(stretch, requests, responses, topics, origin, self.names)
-        yield from self._regular(regular)
+        self._regular(regular)
         if self._part_tables:
-            yield from self._parts_of(regular, [str] * len(regular.place))
+            self._parts_of(regular, [str] * len(regular.place))
 
-    def _regular(self, regular: Regular) -> Iterator[Rows]:
+    def _regular(self, regular: Regular) -> None:
         if "frames" in self.tables:
-            yield Rows("frames", frame_rows(regular))
+            self.write("frames", frame_rows(regular))
         if "faults" in self.tables:
-            yield from (Rows("faults", rows) for rows in record_faults(regular))
+            self._write_all("faults", record_faults(regular))
         if "costs" in self.tables:
             places, which = _places(regular)
-            spent = [self._spent_on(place) for place in places]
+            numbers = np.array([self._place(place) for place in places], np.int64)
             for values, part in regular.parts():
-                spend(values.frames, which[part], spent)
+                self._spent.frames(values.frames, which[part], numbers)
         if self._has_bodies:
-            yield from (Rows(*each) for each in self._bodies.regular(regular))
+            self._write_bodies(self._bodies.regular(regular))
 
-    def _parts_of(self, regular: Regular, topic_of: Sequence[Callable[[str], str]]) -> Iterator[Rows]:
+    def _write_all(self, table: str, batches: Iterable[pa.RecordBatch]) -> None:
+        for rows in batches:
+            self.write(table, rows)
+
+    def _write_bodies(self, bodies: Iterable[Table]) -> None:
+        for table, rows in bodies:
+            self.write(table, rows)
+
+    def _parts_of(self, regular: Regular, topic_of: Sequence[Callable[[str], str]]) -> None:
         for values, place in regular.parts():
             frames = values.frames
             for part, frame, row in parts_of(values, self._part_tables, self.redaction.catalog, topic_of[place]):
@@ -144,28 +153,27 @@ class PointTables:
                 time = int(frames.time[frame])
                 moment = microseconds_of(None if time == NO_TIME else time)
                 keys = moment, int(regular.connection[at]), int(frames.number[frame])
-                yield from self._part(part, (regular.file[at].as_py(), regular.packet[at].as_py(), *keys, *row))
+                self._part(part, (regular.file[at].as_py(), regular.packet[at].as_py(), *keys, *row))
 
-    def _part(self, part: str, row: Sequence[Any]) -> Iterator[Rows]:
-        """Add a row about a part of a frame. Yield rows when there are enough of them."""
+    def _part(self, part: str, row: Sequence[Any]) -> None:
+        """Add a row about a part of a frame."""
         table = self._part_tables[part]
-        rows = self._parts[table]
-        rows.append(row)
-        if len(rows) >= LINES:
-            yield from self._part_batches(table)
+        self._parts[table].append(row)
+        if len(self._parts[table]) >= LINES:
+            self._write_parts(table)
 
-    def _part_batches(self, *tables: str) -> Iterator[Rows]:
+    def _write_parts(self, *tables: str) -> None:
         for table in tables:
             if rows := self._parts.pop(table, None):
-                yield Rows(table, batch_of(rows, SHAPES[table].schema))
+                self.write(table, batch_of(rows, SHAPES[table].schema))
 
-    def connections(self, fewest: int = LINES) -> Iterator[Rows]:
-        """Yield the rows of the TCP connections that have ended, if there are enough of them."""
+    def connections(self, fewest: int = LINES) -> None:
+        """Write the rows of the TCP connections that have ended, if there are enough of them."""
         if "connections" in self.tables:
             self._connections += map(connection_cells, self.ended)
         self.ended.clear()
         if len(self._connections) >= fewest:
-            yield Rows("connections", batch_of(self._connections, CONNECTIONS_TABLE))
+            self.write("connections", batch_of(self._connections, CONNECTIONS_TABLE))
             self._connections = []
 
     def learn(self, stretch: Stretch) -> None:
@@ -178,73 +186,66 @@ class PointTables:
         catalog = self.redaction.catalog
         return values_in(stretch.requests, catalog, wants), values_in(stretch.responses, catalog, wants)
 
-    def item(self, item: Stretch | Captured, reader: EndsReader) -> Iterator[Rows]:
-        """Yield the rows of an item of a reader."""
-        if isinstance(item, Stretch):
-            return self.stretch(item, reader.origin)
-        return self.line(item)
-
-    def line(self, line: Captured) -> Iterator[Rows]:
-        """Add a line. Yield rows when there are enough lines."""
-        plain = line.seen.plain
-        if line.software and line.seen.kind == "request":
+    def _line(self, line: Captured) -> None:
+        seen = line.seen
+        plain = seen.plain
+        if line.software and seen.kind == "request":
             client_id = plain.tail.rest.get("clientId") if plain else line.client_id
             if client_id and self.clients.get(client_id) != line.software and line.kind == "request":
                 self._client(line.client_id, line.software)
         if plain:
             self._lines.append(line)
         else:
-            yield from self._single(line)
-        self._size += line.seen.size
+            self._single(line)
+        self._size += seen.size
         if self._size > AT_ONCE or len(self._lines) + len(self._singles) >= LINES:
-            yield from self._of_lines()
+            self._write_lines()
 
-    def _single(self, line: Captured) -> Iterator[Rows]:
+    def _single(self, line: Captured) -> None:
         """Add a line that is not regular."""
         self._singles.append(line)
         if "frames" in self.tables:
             self._rows.append([LINE_COLUMNS[name].of_line(line) for name in UNRESOLVED.names])
         if self._has_bodies:
-            yield from (Rows(*each) for each in self._bodies.line(line))
+            self._write_bodies(self._bodies.line(line))
         if self._part_tables and line.is_frame and not is_misread(line):
             place = (*line.where, microseconds_of(line.seen.time), line.connection.key, line.number)
             for part, row in part_rows(line, self._part_tables, self.redaction):
-                yield from self._part(part, (*place, *row))
+                self._part(part, (*place, *row))
 
-    def flush(self) -> Iterator[Rows]:
-        """Yield all rows of the lines so far, and the costs of their bytes."""
-        yield from self._of_lines()
-        yield from (Rows(*each) for each in self._bodies.close())
-        yield from self._part_batches(*self._parts)
-        spent = self._spent
-        self._spent = {}
-        for (file, day), own in spent.items():
-            yield Rows("costs", _with_place(file, day, own.batch()))
+    def flush(self) -> None:
+        """Write all rows of the lines so far, and the costs of their bytes."""
+        self._write_lines()
+        self._write_bodies(self._bodies.close())
+        self._write_parts(*self._parts)
+        numbers, costs = self._spent.close()
+        if costs.num_rows:
+            self.write("costs", _with_places([*self._places], numbers, costs))
+        self._places = {}
+        self._spent = Spent(self.redaction.catalog)
 
-    def _of_lines(self) -> Iterator[Rows]:
+    def _write_lines(self) -> None:
         regular, others = regular_lines(self._lines, self.redaction.catalog)
         self._lines = []
         self._size = 0
         if regular:
-            yield from self._regular(regular)
+            self._regular(regular)
             if self._part_tables:
-                yield from self._parts_of(regular, [line.names.topic for line in regular.lines])
+                self._parts_of(regular, [line.names.topic for line in regular.lines])
         for line in others:
-            yield from self._single(line)
+            self._single(line)
         if self._rows:
-            yield Rows("frames", batch_of(self._rows, UNRESOLVED))
+            self.write("frames", batch_of(self._rows, UNRESOLVED))
         if "costs" in self.tables:
             for line in self._singles:
-                self._spent_on((line.where.file, _day(line.seen.time))).lines([line])
+                self._spent.line(self._place((line.where.file, _day(line.seen.time))), line)
         if "faults" in self.tables:
-            yield from (Rows("faults", each) for each in line_faults(self._singles))
+            self._write_all("faults", line_faults(self._singles))
         self._rows = []
         self._singles = []
 
-    def _spent_on(self, place: Place) -> Spent:
-        if place not in self._spent:
-            self._spent[place] = Spent(self.redaction.catalog, self.point)
-        return self._spent[place]
+    def _place(self, place: Place) -> int:
+        return self._places.setdefault(place, len(self._places))
 
     def _client(self, client_id: str | None, software: str | None) -> None:
         if client_id and software:
@@ -278,9 +279,10 @@ def _places(regular: Regular) -> tuple[list[Place], Ints]:
     return found, which.ravel()
 
 
-def _with_place(file: str | None, day: int | None, costs: pa.RecordBatch) -> pa.RecordBatch:
-    days = pa.array([day] * costs.num_rows, pa.int32()).cast(pa.date32())
-    columns = {DAY: days, "file": word(file, costs.num_rows)}
-    return pa.RecordBatch.from_arrays(
-        [columns[name] if name in columns else costs.column(name) for name in COSTS.names], schema=COSTS
-    )
+def _with_places(places: Sequence[Place], numbers: Ints, costs: pa.Table) -> pa.RecordBatch:
+    """Return costs with the file and the day of each row."""
+    which = pa.array(numbers)
+    files = pa.DictionaryArray.from_arrays(which.cast(pa.int32()), pa.array([file for file, _ in places], pa.string()))
+    columns = {"file": files, DAY: pa.array([day for _, day in places], pa.int32()).cast(pa.date32()).take(which)}
+    columns |= zip(costs.column_names, (one_array(column) for column in costs.columns), strict=True)
+    return pa.RecordBatch.from_arrays([columns[name] for name in COSTS.names], schema=COSTS)

@@ -1,6 +1,7 @@
 """The bytes of frames as rows of `costs`: by api, kind, version and field.
 
 The compiled engine counts the fields of many frames of one layout at once. Everything else is counted frame by frame.
+Counts are rows of an array, and are summed by file, day and path when the table is written.
 """
 
 from __future__ import annotations
@@ -18,14 +19,13 @@ from kwire_cli.facts.columnar.arrays import ARROW_OF_DUCKDB
 from kwire_cli.facts.costs.batch_sizes import BatchSizes
 from kwire_cli.facts.costs.columns import COSTS
 from kwire_cli.facts.costs.counting import Costs
-from kwire_cli.facts.costs.ledger import Ledger, in_batch, in_body
+from kwire_cli.facts.costs.ledger import GAP_PATH, Ledger, in_batch
 from kwire_cli.facts.costs.record_sets import RecordSets
 from kwire_cli.records.layouts import LAYOUTS, MAGIC_AT, OVERHEAD, SIZE_AT
+from kwire_cli.source.kafka.captured import MOST_NAMES, forget
 from kwire_cli.structs.records import v2
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     import numpy.typing as npt
 
     from kwire_cli.engine.program import Leaf, Program
@@ -94,62 +94,116 @@ def _batches(data: Octets, start: Ints, stop: Ints) -> tuple[Ints, Ints, npt.NDA
 LEDGER = pa.schema([pa.field(column.name, ARROW_OF_DUCKDB[column.type]) for column in COSTS if column.in_lakes])
 """The columns of `costs` that lakes have."""
 _OWNERS = ("api", "kind", "api_version")
+_PLACE, _PATH = 0, 1
+_SETTLED = 1 << 18
+"""Number of counts from which they are summed."""
 
 
 class Spent:
-    """The bytes of the frames of a capture point by api, kind, version and path. Memory grows with these."""
+    """The bytes of frames by place, api, kind, version and path. A place is a number that the caller chooses."""
 
-    def __init__(self, catalog: Catalog, point: str | None = None) -> None:
-        self.catalog = catalog
-        self.point = point
-        self._costs = Costs(catalog, _OWNERS)
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._paths: dict[tuple[Any, ...], int] = {}
+        self._nodes: dict[Layout, Ints] = {}
+        self._headers: dict[tuple[Layout, bytes], tuple[Ints, Ints]] = {}
+        self._lines: dict[int, Costs] = {}
+        self._sets: dict[int, Ledger] = {}
+        self._counts: list[Ints] = []
+        self._size = 0
 
-    def lines(self, lines: Iterable[Captured]) -> None:
-        """Add lines one by one."""
-        for line in lines:
-            self._costs.add(line)
+    def line(self, place: int, line: Captured) -> None:
+        """Add a line."""
+        if place not in self._lines:
+            self._lines[place] = Costs(self._catalog, _OWNERS)
+        self._lines[place].add(line)
 
-    def headers(self, layout: Layout, tail: Tail, times: int) -> None:
-        """Add the sizes and headers of frames of a layout whose headers end with the same bytes."""
-        self._costs.add_headers(_owner(layout), layout, tail, times)
+    def frames(self, frames: Frames, which: Ints, places: Ints) -> None:
+        """Add frames of one layout: each to the place at its index in `which`."""
+        layout = frames.layout
+        walk = frames.walk
+        for number, tail in enumerate(frames.tails):
+            times = np.bincount(which[frames.tail == number], minlength=len(places))
+            paths, sums = self._header(layout, tail)
+            self._add(places, paths, times[:, None, None] * sums)
+        sums = sum_walk(walk, which, len(places))
+        for leaf in walk.program.leaves:
+            if leaf.kind == "records":  # its bytes count as batches and records instead
+                sums[:, leaf.id, 1] = 0
+                self._records(layout, leaf, frames, which, places)
+        self._add(places, self._leaves(layout, walk.program), sums)
 
-    def fields(self, layout: Layout, program: Program, sums: Ints) -> None:
-        """Add the sums of the fields of bodies, by leaf."""
-        self._costs.wire.add_counts(_owner(layout), f"{layout.message}.", in_body, counts_of(program, sums))
+    def _records(self, layout: Layout, leaf: Leaf, frames: Frames, which: Ints, places: Ints) -> None:
+        walk = frames.walk
+        spans = np.flatnonzero(walk.node == leaf.id)
+        of_spans = which[np.searchsorted(walk.first, spans, side="right") - 1]
+        for number in np.unique(of_spans).tolist():
+            own = spans[of_spans == number]
+            ledger = self._sets.setdefault(int(places[number]), Ledger())
+            prefix = f"{layout.message}.{leaf.path}[]."
+            add_sets(ledger, _owner(layout), prefix, walk.data, walk.value[own], walk.end[own])
 
-    def records(self, layout: Layout, leaf: Leaf, data: Octets, start: Ints, stop: Ints) -> None:
-        """Add the batches and records of the record sets [start, stop) in a field."""
-        add_sets(self._costs.wire, _owner(layout), f"{layout.message}.{leaf.path}[].", data, start, stop)
+    def _path(self, owner: tuple[Any, ...], path: str) -> int:
+        return self._paths.setdefault((*owner, path), len(self._paths))
 
-    def batch(self) -> pa.RecordBatch:
-        """Return all rows."""
-        rows = self._costs.ledger.rows(by_kinds=False)
-        return batch_of(
-            [(self.point, *row.owner, row.path, row.prefix_bytes, row.value_bytes, row.count) for row in rows], LEDGER
-        )
+    def _leaves(self, layout: Layout, program: Program) -> Ints:
+        """Return the numbers of the paths of a layout's leaves."""
+        if layout not in self._nodes:
+            owner = _owner(layout)
+            paths = [self._path(owner, f"{layout.message}.{leaf.path or GAP_PATH}") for leaf in program.leaves]
+            self._nodes[layout] = np.array(paths, np.int64)
+        return self._nodes[layout]
+
+    def _header(self, layout: Layout, tail: Tail) -> tuple[Ints, Ints]:
+        """Return the numbers of the paths in a header and in the size before it, with their sums."""
+        key = layout, tail.data
+        if key not in self._headers:
+            costs = Costs(self._catalog, _OWNERS)
+            costs.add_headers(_owner(layout), layout, tail)
+            self._headers[key] = self._rows(costs.ledger)
+            forget(self._headers, MOST_NAMES)
+        return self._headers[key]
+
+    def _rows(self, ledger: Ledger) -> tuple[Ints, Ints]:
+        """Return the numbers of the paths in a ledger, with their sums."""
+        rows = ledger.rows(by_kinds=False)
+        paths = np.array([self._path(row.owner, row.path) for row in rows], np.int64)
+        sums = np.array([(row.prefix_bytes, row.value_bytes, row.count) for row in rows], np.int64)
+        return paths, sums.reshape(-1, 3)
+
+    def _add(self, places: Ints, paths: Ints, sums: Ints) -> None:
+        """Add sums by place and path: bytes of prefixes, bytes of values, occurrences."""
+        place, path = np.nonzero(sums[:, :, 2])
+        self._counts.append(np.column_stack((places[place], paths[path], sums[place, path])))
+        self._size += len(place)
+        if self._size > _SETTLED:
+            self._counts = [self._summed()]
+            self._size = 0
+
+    def _summed(self) -> Ints:
+        """Return the sums of all counts, with a row for each place and path."""
+        counts = np.concatenate(self._counts)
+        keys, which = np.unique(counts[:, _PLACE] * len(self._paths) + counts[:, _PATH], return_inverse=True)
+        sums = np.zeros((len(keys), 3), np.int64)
+        np.add.at(sums, which, counts[:, _PATH + 1 :])
+        return np.column_stack((*np.divmod(keys, len(self._paths)), sums))
+
+    def close(self) -> tuple[Ints, pa.Table]:
+        """Return the place of each row, and the rows with the columns of LEDGER except the capture point."""
+        ledgers = [*self._sets.items(), *((place, costs.ledger) for place, costs in self._lines.items())]
+        for place, ledger in ledgers:
+            paths, sums = self._rows(ledger)
+            self._add(np.array([place]), paths, sums[None])
+        places, which, *sums = self._summed().T if self._counts else np.zeros((5, 0), np.int64)
+        paths = pa.Table.from_batches([batch_of([*self._paths], _PATHS)]).take(pa.array(which))
+        for field, column in zip(_SUMS, sums, strict=True):
+            paths = paths.append_column(field, pa.array(column, field.type))
+        return places, paths
+
+
+_PATHS = pa.schema([LEDGER.field(name) for name in (*_OWNERS, "path")])
+_SUMS = [LEDGER.field(name) for name in ("prefix_bytes", "value_bytes", "count")]
 
 
 def _owner(layout: Layout) -> tuple[str, str, int]:
     return layout.api, layout.kind, layout.version
-
-
-def spend(frames: Frames, which: Ints, spent: Sequence[Spent]) -> None:
-    """Add frames of one layout to `spent`: each to the one with the number in `which`."""
-    layout = frames.layout
-    walk = frames.walk
-    heads, times = np.unique(which * len(frames.tails) + frames.tail, return_counts=True)
-    for head, count in zip(heads.tolist(), times.tolist(), strict=True):
-        number, tail = divmod(head, len(frames.tails))
-        spent[number].headers(layout, frames.tails[tail], count)
-    sums = sum_walk(walk, which, len(spent))
-    some = np.unique(which).tolist()
-    for leaf in walk.program.leaves:
-        if leaf.kind == "records":  # its bytes count as batches and records instead
-            sums[:, leaf.id, 1] = 0
-            spans = np.flatnonzero(walk.node == leaf.id)
-            of_spans = which[np.searchsorted(walk.first, spans, side="right") - 1]
-            for number in some if len(spans) else ():
-                own = spans[of_spans == number]
-                spent[number].records(layout, leaf, walk.data, walk.value[own], walk.end[own])
-    for number in some:
-        spent[number].fields(layout, walk.program, sums[number])

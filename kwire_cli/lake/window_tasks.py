@@ -42,7 +42,7 @@ from kwire_cli.lake.inputs import point_unit, unit_of
 from kwire_cli.lake.logs import shaped
 from kwire_cli.lake.long_connections import KEPT, Follower, Lengths, kept_row
 from kwire_cli.lake.tables import CARRIED as CARRIED_COLUMNS, CONNECTIONS_TABLE
-from kwire_cli.lake.windows import Opened, origin_of, parts_of
+from kwire_cli.lake.windows import Opened, files_of, origin_of, parts_of
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kafka.captured import Captured, Names
@@ -218,7 +218,9 @@ class _Owner:
         self._goes_on = job.window.goes_on == number
         wanted = job.wanted
         redaction = Redaction(wanted.reading.catalog, show_secrets=wanted.reading.show_secrets)
-        self._tables = PointTables(self._point.name, redaction, wanted.tables)
+        self._tables = PointTables(redaction, wanted.tables, self._write)
+        self._unit: str | None = None
+        self._files_of_point = files_of(self._point, job.hidden)
         self._frames: dict[str | None, Spool] = {}
         self._carries = self._point.carries and job.target.is_lake and not self._goes_on
         self._apart: dict[str, list[tuple[EndsReader, Stretch | Captured]]] = defaultdict(list)
@@ -250,7 +252,7 @@ class _Owner:
         if kept is not None and start is None and self._is_idle(kept):
             return
         segments = joined([start] if start else [], segments)
-        origin = origin_of(self._point, self._job.hidden)
+        origin = origin_of(self._point, self._files_of_point)
         names = self._tables.names  # this connection's names; names from other connections are resolved at the end
         reader, sessions, carrier = self._reader(ends, kept, origin)
         reader.lines.watch.on_ended = self._tables.ended.append  # a restored reader has lost it
@@ -371,7 +373,7 @@ class _Owner:
 
     def piece(self, kept: Described, segments: Iterable[Described]) -> None:
         """Write the rows of a piece of a connection. The owner of the connection has learnt the names in it."""
-        reader, _, _ = self._reader(kept.ends, kept, origin_of(self._point, self._job.hidden))
+        reader, _, _ = self._reader(kept.ends, kept, origin_of(self._point, self._files_of_point))
         for each in segments:
             self._add(reader, reader.take(run_of(each, self._paths)))
         learnt = self._tables.told(min(reader.starts.values(), default=0))
@@ -380,14 +382,12 @@ class _Owner:
     def close(self, done: Done) -> None:
         """Write the remaining rows, and add the results to `done`."""
         self._write_ended(1)
-        for table, rows in self._tables.flush():
-            self._write(table, rows)
+        self._tables.flush()
         for unit, items in self._apart.items():
+            self._unit = unit
             for reader, item in items:
-                for table, rows in self._tables.item(item, reader):
-                    self._write(table, rows, unit)
-            for table, rows in self._tables.flush():
-                self._write(table, rows, unit)
+                self._tables.add(item, reader.origin)
+            self._tables.flush()
         self._learnt.merge(self._tables.told(0))
         if self._carried:
             carried = pa.RecordBatch.from_pylist(
@@ -434,9 +434,8 @@ class _Owner:
             if isinstance(item, Captured) and item.seen.packet <= self._point.first:
                 unit = unit_of(self._paths[self._point.start])  # the file of the frame belongs to another run
                 self._apart[unit].append((reader, item))
-                continue
-            for table, rows in self._tables.item(item, reader):
-                self._write(table, rows)
+            else:
+                self._tables.add(item, reader.origin)
         self._write_ended()
 
     def _write_ended(self, fewest: int = LINES) -> None:
@@ -444,12 +443,13 @@ class _Owner:
 
         The first packet of a connection that goes on is in a file of another run.
         """
-        own = unit_of(self._paths[self._point.start]) if self._point.first else None
-        for table, rows in self._tables.connections(fewest):
-            self._write(table, rows, own)
+        self._unit = unit_of(self._paths[self._point.start]) if self._point.first else None
+        self._tables.connections(fewest)
+        self._unit = None
 
     def _write(self, table: str, rows: pa.RecordBatch, unit: str | None = None) -> None:
         """Write rows of a unit; without a unit, each row belongs to the unit of its file."""
+        unit = unit or self._unit
         if table == "frames":
             if unit not in self._frames:
                 self._frames[unit] = Spool(scratch_file(f"{uuid4().hex}.arrows"))

@@ -378,12 +378,16 @@ class Opened(Sequence[str]):
         return self._paths[number].as_py()
 
 
-def origin_of(point: Planned, hidden: Place) -> Origin:
-    """Return the files that contain the packets of a capture point."""
+def files_of(point: Planned, hidden: Place) -> tuple[Sequence[str], Sequence[int]]:
+    """Return the paths of the files of a capture point, and the number of packets before each."""
     files = table_of(hidden, FILES_TABLE)
     before = one_array(files["before"]).to_numpy()
-    paths = _Paths(files["path"].slice(point.start, point.stop - point.start))
-    befores = before[point.start : point.stop]
+    return _Paths(files["path"].slice(point.start, point.stop - point.start)), before[point.start : point.stop]
+
+
+def origin_of(point: Planned, files: tuple[Sequence[str], Sequence[int]]) -> Origin:
+    """Return the origin of the lines of one connection: each has its own places of earlier packets."""
+    paths, befores = files
     return Origin(paths, befores, point.last, point=point.name, capture=point.name, several=True)
 
 

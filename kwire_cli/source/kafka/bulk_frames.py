@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     Octets = npt.NDArray[np.uint8]
 
 _HEADS = {"request": numpy_type(REQUEST_HEAD), "response": numpy_type(RESPONSE_HEAD)}
-FEWEST = 48
+FEWEST = 512
 """Minimum number of segments for which columns are faster."""
 _STEP = 32
 _MAX_STEP = 4096

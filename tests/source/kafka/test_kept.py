@@ -3,6 +3,7 @@
 import pickle
 import random
 import sys
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -129,15 +130,15 @@ def _unnumbered(row):
 
 def tables_of(ends, runs, last, *, anew):
     """The rows of frames and costs, and how many frames came in stretches."""
-    tables = PointTables("point", Redaction(CATALOG), ("frames", "costs"))
-    frames, many = [], 0
+    written = defaultdict(list)
+    tables = PointTables(Redaction(CATALOG), ("frames", "costs"), lambda table, rows: written[table].append(rows))
+    many = 0
     for item, reader in read(new_reader(ends, names=tables.names), runs, last, anew=anew):
         many += sum(len(each.which) for each in item.frames) if isinstance(item, Stretch) else 0
-        frames += [row.rows for row in tables.item(item, reader)]
-    rest = [*tables.flush()]
-    frames += [row.rows for row in rest if row.table == "frames"]
-    rows = [row for each in frames for row in resolved(each, tables.names).to_pylist()]
-    costs = [row for each in rest if each.table == "costs" for row in each.rows.to_pylist()]
+        tables.add(item, reader.origin)
+    tables.flush()
+    rows = [row for each in written["frames"] for row in resolved(each, tables.names).to_pylist()]
+    costs = [row for each in written["costs"] for row in each.to_pylist()]
     return sorted(rows, key=lambda row: row["frame"]), sorted(costs, key=repr), many
 
 

@@ -11,7 +11,7 @@ from kit.captures import file_of, replays
 
 import kwire_cli as kwire
 from kwire_cli.facts.costs.counting import Costs
-from kwire_cli.lake.line_walks import Spent, spend
+from kwire_cli.lake.line_walks import Spent
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.kafka import bulk_frames
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
@@ -57,11 +57,11 @@ def at_once(path, size):
         for found in (*chain.from_iterable(map(reader.take, own.runs)), *reader.close(own.last)):
             for frames in found.frames if isinstance(found, Stretch) else ():
                 many += len(frames.which)
-                spend(frames, np.zeros(len(frames.which), np.int64), [spent])
+                spent.frames(frames, np.zeros(len(frames.which), np.int64), np.zeros(1, np.int64))
             if not isinstance(found, Stretch):
-                spent.lines([found])
+                spent.line(0, found)
     out = Counter()
-    for _, *key, prefix, value, count in zip(*spent.batch().to_pydict().values(), strict=True):
+    for *key, prefix, value, count in zip(*spent.close()[1].to_pydict().values(), strict=True):
         out.update(_sums(tuple(key), prefix, value, count))
     return +out, many
 
