@@ -7,6 +7,7 @@ subtracted. Two cores against one are measured by the clock, in sessions of Spar
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -34,6 +35,8 @@ FIELDS = (
 TIMES = 8
 """How much longer the longer capture is."""
 FILES = 500
+SHORT, FEW_SHORT = 1000, 250
+"""Captures of short connections. The slope over both numbers leaves out the start."""
 FEW_SECONDS = 3
 """Processor seconds for all real captures, also with logs."""
 BY_TIME = "select api_key, count(*) from {} group by api_key order by 2 desc"
@@ -67,6 +70,9 @@ class Block:
         whole = self.folder / "pieces.pcap"
         if not whole.exists():
             make_traffic.write(whole, make_traffic.CLASSIC, size=40_000 * FILES, small=True)
+        for name, count in ("short", SHORT), ("few short", FEW_SHORT):
+            make_traffic.short(self.folder / f"short-{count}", files=count, size=33_000)
+            self.export(name, ALL, [self.folder / f"short-{count}"])
         lake = self.scratch / "asked"
         subprocess.run((self.kwire, "export", str(long), "-o", str(lake)), check=True, capture_output=True)
         for name, path in ("small", files["small"]), ("modern", files["modern"]), (START, SAMPLE):
@@ -104,6 +110,11 @@ class Block:
         words += ("--tables", tables) if tables else ()
         self.rows.append(Row(name, row, *busy(self.kwire, *words)))
 
+    def frames(self, name: str) -> int:
+        """Return the number of frames that a row has written."""
+        words = (self.kwire, "query", str(self.scratch / "written" / name), "select count(*) as frames from frames")
+        return json.loads(subprocess.run(words, check=True, capture_output=True).stdout)["frames"]
+
     def work(self, name: str, row: str) -> float | None:
         """Return the best seconds of a row without those that it takes to start."""
         best, first = find(self.rows, name, row).best, find(self.rows, START, row).best
@@ -128,6 +139,11 @@ class Block:
         grown, own = self.work("long", ALL), self.work("small", ALL)
         print_verdict(
             f"{TIMES} times the capture / {TIMES} times the work", grown and own and grown / own / TIMES, at_most=1.1
+        )
+        work, few = (find(self.rows, name, ALL).best for name in ("short", "few short"))
+        frames = self.frames("short") - self.frames("few short")
+        print_verdict(
+            "frames of short connections a second / 20,000", work and few and frames / (work - few) / 20_000, at_least=1
         )
         first, last = (
             peak(self.kwire, "export", str(path), "--jobs", "1", "-o", str(self.scratch / "memory" / path.stem))
