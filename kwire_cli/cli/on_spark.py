@@ -187,5 +187,5 @@ def in_tasks(
     with options.session(environment) as spark:
         from kwire_cli.spark.export import folded
 
-        results = folded(spark, count, fold, list.extend)
+        results = folded(spark, count, fold)
     yield from chain.from_iterable(results)

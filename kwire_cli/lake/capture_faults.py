@@ -1,6 +1,7 @@
 """The `faults` table of captures: unreadable and truncated files, missing bytes, and malformed frames.
 
-A fault of a file is one row. The anomalies of a line become a row each, with the key of the frame.
+A fault of a file is one row. The anomalies of a line become a row each, with the key of the frame. Regular frames have
+no anomaly, but the batches in them may.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.engine.codes import MEANING
+from kwire_cli.facts.columnar.record_anomalies import record_anomalies
 from kwire_cli.source.kafka.line_records import line_record_notes
 from kwire_cli.stores.paths import location
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from kwire_cli.facts.columnar.regular import Regular
     from kwire_cli.source.kafka.captured import Captured
 
 CAPTURE_FAULTS = pa.schema(
@@ -78,5 +81,22 @@ def line_faults(lines: Iterable[Captured]) -> Iterator[pa.RecordBatch]:
         if len(rows) >= _ROWS:
             yield batch_of(rows, CAPTURE_FAULTS)
             rows = []
+    if rows:
+        yield batch_of(rows, CAPTURE_FAULTS)
+
+
+def record_faults(regular: Regular) -> Iterator[pa.RecordBatch]:
+    """Yield the anomalies of the batches in regular frames as rows, in the form of `line_faults`."""
+    rows = []
+    for values, part in regular.parts():
+        frames = values.frames
+        for frame, notes in record_anomalies(values).items():
+            at = part.start + frame
+            file, packet, src, dst = (
+                column[at].as_py() for column in (regular.file, regular.packet, regular.src, regular.dst)
+            )
+            place = (regular.origin.point, file, packet, None, int(regular.connection[at]), src, dst)
+            size = int(frames.number[frame]), int(frames.size[frame])
+            rows += [(*place, *size, note.code, note.path, note.offset, note.detail) for note in notes]
     if rows:
         yield batch_of(rows, CAPTURE_FAULTS)

@@ -26,10 +26,9 @@ from kwire_cli.facts.connections import CONNECTIONS, connection_row
 from kwire_cli.facts.frame_values import is_misread, microseconds_of
 from kwire_cli.facts.parts import part_rows
 from kwire_cli.lake import BODIES
-from kwire_cli.lake.capture_faults import line_faults
+from kwire_cli.lake.capture_faults import line_faults, record_faults
 from kwire_cli.lake.hidden import one_array
 from kwire_cli.lake.line_walks import Spent
-from kwire_cli.lake.record_faults import record_faults
 from kwire_cli.lake.tables import CONNECTIONS_TABLE, COSTS, DAY, PART_TABLES, SHAPES
 from kwire_cli.source.kafka.bulk_frames import EndsReader, Stretch
 from kwire_cli.source.kafka.captured import MOST_NAMES, Names, forget

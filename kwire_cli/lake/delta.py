@@ -479,30 +479,24 @@ def _transaction(folder: Place, table: DeltaTable, tables: Sequence[pa.Table], g
 
 def remove_runs(folder: Place, runs: frozenset[str]) -> None:
     """Remove from all tables the files that contain rows of these runs only."""
-    remove_files(folder, lambda action: action["max.run"] in runs)
+    for table in tables_of(folder):
+        remove_files(folder, table, lambda action: action["max.run"] in runs and action["min.run"] == action["max.run"])
 
 
-def remove_files(folder: Place, is_gone: Callable[[Mapping[str, Any]], bool], tables: Iterable[str] = ()) -> int:
-    """Remove the files of a single run for which `is_gone` is true, from some tables or all. Return their number."""
-    names = tables or tables_of(folder)
-    return sum(len(_remove(folder, table, is_gone)) for table in names)
+def remove_files(folder: Place, table: str, is_gone: Callable[[Mapping[str, Any]], bool]) -> int:
+    """Remove the files of a table for which `is_gone` is true, and return their number."""
 
-
-def _remove(folder: Place, table: str, is_gone: Callable[[Mapping[str, Any]], bool]) -> list[str]:
-    """Remove files of a table. Return their paths."""
-
-    def commit() -> list[str]:
+    def commit() -> int:
         opened_table = opened(folder, table)
         actions = pa.table(opened_table.get_add_actions(flatten=True)).to_pylist()
-        gone = [each for each in actions if each.get("min.run") == each.get("max.run") and is_gone(each)]
-        removes: list[AddAction | RemoveAction] = [remove_action(each) for each in gone]
+        removes: list[AddAction | RemoveAction] = [remove_action(each) for each in actions if is_gone(each)]
         if removes:
             with told(folder / table):
                 opened_table.create_write_transaction(removes, "append", opened_table.schema(), [DAY])
-        return [each["path"] for each in gone]
+        return len(removes)
 
-    paths: list[str] = again(commit)
-    return paths
+    count: int = again(commit)
+    return count
 
 
 def remove_action(action: Mapping[str, Any]) -> RemoveAction:

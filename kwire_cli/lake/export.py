@@ -300,7 +300,7 @@ class _Run:
         if not table.num_rows:
             return
         put_table(self.hidden, name, table)
-        for each in self.tasks.folded(table.num_rows, partial(_fold, self.hidden, name, fold), merge):
+        for each in self.tasks.folded(table.num_rows, partial(_fold, self.hidden, name, fold)):
             merge(done, each)
 
     def read_captures(self, plan: Plan, before: delta.Inputs, done: Done) -> None:
@@ -487,7 +487,7 @@ def _read_logs(target: Target, wanted: Wanted, packs: Iterable[Sequence[_Share]]
         out = Files(target)
         for point, some in groupby(pack, key=lambda share: log_point(share.file.path)):
             for share in some:
-                for table, rows in log_rows((share.file,), wanted.tables, reading, share.share, share.shares):
+                for table, rows in log_rows(share.file, wanted.tables, reading, share.share, share.shares):
                     out.add(table, point, rows, unit_of(share.file.path) if table == "names" else None)
         done.made += out.close()
     done.faults = reading.faults.count

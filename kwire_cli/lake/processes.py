@@ -110,9 +110,8 @@ class Processes:
         made = self._each("files", partial(_looked, look), some, here=int(costs.sum()) < FEW_BYTES)
         return pa.Table.from_batches(chain.from_iterable(made), schema)
 
-    def folded(self, count: int, fold: Callable[[Iterable[int]], Any], merge: Callable[[Any, Any], None]) -> Any:
+    def folded(self, count: int, fold: Callable[[Iterable[int]], Any]) -> Iterator[Any]:
         """Yield the result of `fold` for each number below `count`."""
-        del merge
         return self._each("tables", partial(_one, fold), range(count), here=False)
 
     def read(self, job: Job) -> Done:

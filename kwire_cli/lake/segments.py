@@ -1,7 +1,7 @@
 """The tables of partition folders: `batches` and `records` from segments, `index` from the other files, and `faults`.
 
-A segment is read in parts, so that several tasks can share it. Indexes, producer snapshots and checkpoints are small:
-one task reads several of them.
+A segment is read in parts, so that several tasks can share it. Indexes, producer snapshots and checkpoints are small,
+and are read whole.
 """
 
 from __future__ import annotations
@@ -36,16 +36,13 @@ from kwire_cli.source.logs.splitting import split_file
 from kwire_cli.stores.paths import location, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from kwire_cli.lake.model import Reading
     from kwire_cli.records.batch import Source
     from kwire_cli.source.logs.model import Contents
 
     Rows = Callable[[Source, int, int, Reading], Iterator[pa.RecordBatch | Gap | Faults]]
-    _Index = tuple[Contents[Any], Segment]
-    """The contents of a file that has entries and no batches, with the location of the file."""
-    IndexRows = Callable[[Iterable[_Index]], Iterator[pa.RecordBatch]]
 
 
 # Tables of segments.
@@ -68,32 +65,20 @@ class Part:
     stop: int | None
 
 
-@dataclass(frozen=True)
-class Share:
-    """One of several shares of the first `size` bytes of a large segment.
+def segment_parts(path: str, size: int, split_size: int, share: int = 0, shares: int = 1) -> Iterator[Part]:
+    """Yield every `shares`-th part of the first `size` bytes of a segment, beginning with part `share`.
 
-    The segment is split at batch boundaries into parts of about `split_size` bytes. The reader of a share finds these
-    boundaries.
+    Parts have about `split_size` bytes and end with a batch. A file that cannot be read is one part, and so is a file
+    without bytes.
     """
-
-    segment: Segment
-    size: int
-    split_size: int
-    share: int
-    shares: int
-
-    def parts(self) -> Iterator[Part]:
-        """Yield the parts of the share; the first share of a file that cannot be read is one part."""
-        path = self.segment.path
-        places = _UNREAD
+    segment = segment_at(path_of(path))
+    places: Sequence[tuple[int, int | None]] = ((0, size or None),)
+    if size > split_size:
         with suppress(InputError, OSError):
             now = path_of(path).stat()
-            places = _places(path, self.split_size, self.size, now.st_size, now.st_mtime)
-        for start, stop in places[self.share :: self.shares]:
-            yield Part(self.segment, start, stop)
-
-
-_UNREAD: Sequence[tuple[int, int | None]] = ((0, None),)
+            places = _places(path, split_size, size, now.st_size, now.st_mtime)
+    for start, stop in places[share::shares]:
+        yield Part(segment, start, stop)
 
 
 @lru_cache(maxsize=4)
@@ -103,17 +88,6 @@ def _places(path: str, split_size: int, size: int, *_: float) -> Sequence[tuple[
     The last arguments are the current size and time of the file: they make a changed file a new cache entry.
     """
     return split_file(path, split_size, size)
-
-
-def segment_parts(files: Iterable[tuple[str, int]], split_size: int) -> Iterator[Part | Share]:
-    """Yield the parts of segments, given as paths with sizes in bytes. No file is opened."""
-    for path, size in files:
-        segment = segment_at(path_of(path))
-        shares = round(size / split_size)
-        if shares > 1:
-            yield from (Share(segment, size, split_size, share, shares) for share in range(shares))
-        else:
-            yield Part(segment, 0, size or None)
 
 
 @dataclass(frozen=True)
@@ -253,125 +227,38 @@ INDEX = pa.schema([*PLACE, *_ENTRY])
 """`entry` is the number of an entry in its file, from 0, and `at` its offset in bytes. The other columns have the names
 in `kwire dump`, in snake case. A column is null if entries of the kind do not have it."""
 _ROWS = 1 << 16
-_SHARE = 32
-"""How much smaller a part of indexes is than a part of segments: an entry has few bytes but takes as long as some
-hundred bytes of a batch."""
 
 
-@dataclass(frozen=True)
-class IndexTable:
-    """A table of indexes and checkpoints.
-
-    `rows` creates the rows of some files, and `unread` the rows of an unreadable file.
-    """
-
-    name: str
-    schema: pa.Schema
-    rows: IndexRows
-    unread: Callable[[Segment, str], Iterator[pa.RecordBatch]]
-
-
-def index_parts(files: Iterable[tuple[str, int]], split_size: int) -> Iterator[tuple[Segment, ...]]:
-    """Yield parts of several indexes each, as indexes are small. `files` are paths with sizes in bytes."""
-    part: list[Segment] = []
-    size = 0
-    for path, bytes_of_file in files:
-        part.append(segment_at(path_of(path)))
-        size += bytes_of_file
-        if size * _SHARE >= split_size:
-            yield tuple(part)
-            part = []
-            size = 0
-    if part:
-        yield tuple(part)
+def index_rows(path: str, tables: Collection[str], reading: Reading) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield the rows of `index` and `faults` of a file, with the names of their tables."""
+    file = segment_at(path_of(path))
+    place = location(path), file.topic, file.partition
+    faults: list[tuple[Any, ...]] = []
+    try:
+        contents = read_log_file(path)
+    except InputError as error:
+        reading.faults.count += 1
+        faults.append((*place, *unreadable(error.reason).to_pylist()[0].values()))
+    else:
+        if "index" in tables:
+            yield from (("index", rows) for rows in _entries(contents, place))
+        for each in contents.anomalies:
+            faults.append((*place, each.offset, None, each.code, each.path, each.offset, each.detail))  # noqa: PERF401
+    if faults and FAULTS_NAME in tables:
+        yield FAULTS_NAME, batch_of(faults, SEGMENT_FAULTS.schema)
 
 
-def index_rows(
-    tables: Sequence[IndexTable], part: Iterable[Segment], reading: Reading
-) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the rows of tables of indexes, with the names of their tables. Every file is read once."""
-    indexes: list[_Index] = []
-    entries = 0
-    for file in part:
-        try:
-            contents = read_log_file(file.path)
-        except InputError as error:
-            reading.faults.count += 1
-            yield from _rows_of(tables, indexes)
-            indexes = []
-            entries = 0
-            for table in tables:
-                for rows in table.unread(file, error.reason):
-                    yield table.name, rows
-            continue
-        indexes.append((contents, file))
-        entries += len(contents.entries)
-        if entries >= _ROWS:
-            yield from _rows_of(tables, indexes)
-            indexes = []
-            entries = 0
-    yield from _rows_of(tables, indexes)
-
-
-def _rows_of(tables: Sequence[IndexTable], indexes: Sequence[_Index]) -> Iterator[tuple[str, pa.RecordBatch]]:
-    for table in tables:
-        for rows in table.rows(indexes):
-            yield table.name, rows
-
-
-def _entries(indexes: Iterable[_Index]) -> Iterator[pa.RecordBatch]:
+def _entries(contents: Contents[Any], place: tuple[Any, ...]) -> Iterator[pa.RecordBatch]:
     """Yield a row for each entry."""
-    columns: dict[str, list[Any]] = {}
-    count = 0
-    for contents, file in indexes:
-        for start in range(0, len(contents.entries), _ROWS):
-            entries = contents.entries[start : start + _ROWS]
-            names = entries[0]._fields
-            values: dict[str, Iterable[Any]] = {
-                name: [constant] * len(entries)
-                for name, constant in zip(("file", "topic", "partition"), _place(file), strict=True)
-            }
-            values |= {"kind": [contents.kind.value] * len(entries), "entry": range(start, start + len(entries))}
-            values |= zip(names, zip(*entries, strict=True), strict=True)
-            for name in {*columns, *values}:
-                columns.setdefault(name, [None] * count).extend(values.get(name, [None] * len(entries)))
-            count += len(entries)
-            if count >= _ROWS:
-                yield _index_batch(columns, count)
-                columns = {}
-                count = 0
-    if count:
-        yield _index_batch(columns, count)
-
-
-def _index_batch(values: dict[str, list[Any]], count: int) -> pa.RecordBatch:
-    columns = {field.name: pa.array(values[field.name], field.type) for field in INDEX if field.name in values}
-    if "timestamp" in columns:
-        columns["time"] = as_time(columns["timestamp"])
-    return pa.RecordBatch.from_arrays(
-        [columns.get(field.name, pa.nulls(count, field.type)) for field in INDEX], schema=INDEX
-    )
-
-
-def _anomalies(indexes: Iterable[_Index]) -> Iterator[pa.RecordBatch]:
-    """Yield a row for each anomaly, with the offset of its bytes."""
-    rows: list[tuple[Any, ...]] = []
-    for contents, file in indexes:
-        place = _place(file)
-        rows += [
-            (*place, each.offset, None, each.code, each.path, each.offset, each.detail) for each in contents.anomalies
-        ]
-    if rows:
-        yield batch_of(rows, INDEX_FAULTS.schema)
-
-
-def _unreadable(file: Segment, reason: str) -> Iterator[pa.RecordBatch]:
-    yield batch_of([(*_place(file), *unreadable(reason).to_pylist()[0].values())], INDEX_FAULTS.schema)
-
-
-def _place(file: Segment) -> tuple[str, str | None, int | None]:
-    return location(file.path), file.topic, file.partition
-
-
-INDEX_TABLE = IndexTable("index", INDEX, _entries, lambda _file, _reason: iter(()))
-INDEX_FAULTS = IndexTable(FAULTS_NAME, pa.schema([*PLACE, *FAULTS]), _anomalies, _unreadable)
+    for start in range(0, len(contents.entries), _ROWS):
+        entries = contents.entries[start : start + _ROWS]
+        count = len(entries)
+        names = entries[0]._fields
+        values: dict[str, Any] = {field.name: [value] * count for field, value in zip(PLACE, place, strict=True)}
+        values |= {"kind": [contents.kind.value] * count, "entry": range(start, start + count)}
+        values |= zip(names, zip(*entries, strict=True), strict=True)
+        columns = {field.name: pa.array(values[field.name], field.type) for field in INDEX if field.name in values}
+        if "timestamp" in columns:
+            columns["time"] = as_time(columns["timestamp"])
+        arrays = [columns.get(field.name, pa.nulls(count, field.type)) for field in INDEX]
+        yield pa.RecordBatch.from_arrays(arrays, schema=INDEX)

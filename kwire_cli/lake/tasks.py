@@ -38,8 +38,8 @@ class Tasks(Protocol):
         folder.
         """
 
-    def folded(self, count: int, fold: Callable[[Iterable[int]], Any], merge: Callable[[Any, Any], None]) -> Any:
-        """Return the results of `fold` over the numbers below `count`. `merge` may have combined some of them."""
+    def folded(self, count: int, fold: Callable[[Iterable[int]], Any]) -> Iterable[Any]:
+        """Return the results of `fold` over the numbers below `count`, in order. A task takes one number or several."""
 
     def read(self, job: Job) -> Done:
         """Have tasks describe packets, and owners read their connections."""

@@ -84,23 +84,8 @@ def remove_older(folder: Place, days: float, now: datetime | None = None) -> int
     first = ((now or datetime.now(UTC)) - timedelta(days=days)).date().isoformat()
     count = 0
     for table in delta.tables_of(folder):
-        count += _remove_days(folder, table, first)
+        count += delta.remove_files(folder, table, lambda action: (action.get(f"partition.{DAY}") or first) < first)
     _vacuum(folder, HOURS)
-    return count
-
-
-def _remove_days(folder: Place, table: str, first: str) -> int:
-    def commit() -> int:
-        opened = delta.opened(folder, table)
-        actions = pa.table(opened.get_add_actions(flatten=True)).to_pylist()
-        gone = [each for each in actions if (each.get(f"partition.{DAY}") or first) < first]
-        if gone:
-            with delta.told(folder / table):
-                removes = [delta.remove_action(each) for each in gone]
-                opened.create_write_transaction([*removes], "append", opened.schema(), [DAY])
-        return len(gone)
-
-    count: int = delta.again(commit)
     return count
 
 

@@ -1,8 +1,7 @@
 """The tasks of a Spark session, in which `lake.export.write_tables` writes the tables of a lake.
 
 A DataFrame of numbers starts the tasks, and each task looks its work up by number in a file that all tasks share. The
-segments of a connection are shuffled to its owner by Spark. Results are pickled into rows, and merged by further tasks
-before they reach the driver.
+segments of a connection are shuffled to its owner by Spark. Results are pickled into rows, which the driver merges.
 """
 
 from __future__ import annotations
@@ -10,14 +9,12 @@ from __future__ import annotations
 import pickle
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, groupby
-from math import isqrt
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import functions
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from kwire_cli.lake.descriptors import DESCRIBED, ORDER, descriptor, rows_in
@@ -34,9 +31,6 @@ if TYPE_CHECKING:
     from kwire_cli.lake.tasks import Look
     from kwire_cli.lake.window_tasks import Job
     from kwire_cli.stores.paths import Place
-
-    Merge = Callable[[Any, Any], None]
-    """Adds a later result to the result of a task."""
 
 MOST_TASKS = 20_000
 """Maximum number of tasks of a session. Beyond it, each task does several works in sequence."""
@@ -71,9 +65,9 @@ class SparkTasks:
         made = self._numbers(len(starts)).mapInArrow(partial(_look, hidden, name, look), from_arrow_schema(schema))
         return made.toArrow().cast(schema)
 
-    def folded(self, count: int, fold: Callable[[Iterable[int]], Any], merge: Callable[[Any, Any], None]) -> list[Any]:
-        """Return the results of `fold` over the numbers below `count`."""
-        return folded(self.spark, count, fold, merge)
+    def folded(self, count: int, fold: Callable[[Iterable[int]], Any]) -> list[Any]:
+        """Return the results of `fold` over the numbers below `count`, in order."""
+        return folded(self.spark, count, fold)
 
     def read(self, job: Job) -> Done:
         """Have tasks describe packets, and owners read their connections."""
@@ -83,7 +77,7 @@ class SparkTasks:
         sorted_ones = descriptors.repartition(owners, "owner").sortWithinPartitions(*ORDER)
         made = sorted_ones.mapInArrow(partial(_read_owned, job), from_arrow_schema(MADE_SCHEMA))
         done = Done()
-        for each in gathered(made, owners, merge):
+        for each in collected(made):
             merge(done, each)
         return done
 
@@ -117,11 +111,9 @@ def _read_owned(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Reco
 
 MADE_SCHEMA = pa.schema([("at", pa.int64()), ("made", pa.binary())])
 """The columns that tasks return: a number that determines the order, and the pickled result."""
-FEW = 64
-"""Maximum number of tasks whose results the driver collects directly."""
 
 
-def folded(spark: SparkSession, count: int, fold: Callable[[Iterable[int]], Any], merge: Merge) -> list[Any]:
+def folded(spark: SparkSession, count: int, fold: Callable[[Iterable[int]], Any]) -> list[Any]:
     """Return the results of `fold` over the numbers below `count`, in order.
 
     There is a task for each number, or for several consecutive numbers.
@@ -134,9 +126,8 @@ def folded(spark: SparkSession, count: int, fold: Callable[[Iterable[int]], Any]
         if (first := next(numbers, None)) is not None:
             yield made_by(first, fold(chain([first], numbers)))
 
-    tasks = min(count, MOST_TASKS)
-    made = spark.range(0, count, 1, tasks).mapInArrow(work, from_arrow_schema(MADE_SCHEMA))
-    return gathered(made, tasks, merge)
+    numbers = spark.range(0, count, 1, min(count, MOST_TASKS))
+    return collected(numbers.mapInArrow(work, from_arrow_schema(MADE_SCHEMA)))
 
 
 def made_by(task: int, made: Any) -> pa.RecordBatch:
@@ -146,39 +137,6 @@ def made_by(task: int, made: Any) -> pa.RecordBatch:
     )
 
 
-def gathered(results: DataFrame, tasks: int, merge: Merge) -> list[Any]:
-    """Return the results of tasks, in order.
-
-    If there are many tasks, other tasks merge consecutive results before the driver collects them.
-    """
-    if tasks > FEW:
-        group_size = isqrt(tasks)
-        results = results.withColumn("some", functions.floor(results["at"] / group_size)).repartition(
-            max(tasks // group_size, 1), "some"
-        )
-        results = (
-            results.sortWithinPartitions("at")
-            .select(*MADE_SCHEMA.names, "some")
-            .mapInArrow(partial(_put_together, merge), from_arrow_schema(MADE_SCHEMA))
-        )
+def collected(results: DataFrame) -> list[Any]:
+    """Return the results of tasks, in order."""
     return [pickle.loads(row.made) for row in sorted(results.collect(), key=lambda row: row.at)]  # noqa: S301 - our own
-
-
-def _grouped_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, int, bytes]]:
-    for batch in batches:
-        for at, pickled, some in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            yield some, at, pickled
-
-
-def _put_together(merge: Merge, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for _, those in groupby(_grouped_rows(batches), key=lambda row: row[0]):
-        first: int | None = None
-        whole: Any = None
-        for _, at, pickled in those:
-            if first is None:
-                first = at
-                whole = pickle.loads(pickled)  # noqa: S301 - our own
-            else:
-                merge(whole, pickle.loads(pickled))  # noqa: S301 - as above
-        if first is not None:
-            yield made_by(first, whole)

@@ -106,13 +106,11 @@ def test_nothing_that_can_be_read_is_an_error(tmp_path):
     assert (done.code, "could be read" in done.err) == (2, True)
 
 
-def test_results_of_many_tasks_come_in_the_order_of_works(spark, monkeypatch):
+def test_results_of_many_tasks_come_in_the_order_of_works(spark):
     from kwire_cli.spark import export as on_spark
 
-    monkeypatch.setattr(on_spark, "FEW", 2)
-    made = on_spark.folded(spark, 30, list, list.extend)
-    assert [number for some in made for number in some] == [*range(30)]
-    assert on_spark.folded(spark, 0, list, list.extend) == []
+    assert [number for some in on_spark.folded(spark, 30, list) for number in some] == [*range(30)]
+    assert on_spark.folded(spark, 0, list) == []
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import kwire_cli as kwire
 from kwire_cli.lake import logs
 from kwire_cli.lake.inputs import Input, listed, named_files
 from kwire_cli.lake.model import Reading
-from kwire_cli.lake.segments import as_time, segment_parts
+from kwire_cli.lake.segments import as_time
 from kwire_cli.source.logs.contents import read_log_file
 from kwire_cli.source.logs.files import walk
 from kwire_cli.spec.catalog import catalog
@@ -30,8 +30,15 @@ def files(*paths):
     return [Input(**row) for row in listing.to_pylist() if row["kind"] in {"segment", "index"}]
 
 
+def all_rows(inputs, tables, **reading):
+    """The rows of files, with their tables."""
+    for file in inputs:
+        for table, some in logs.log_rows(file, tables, Reading(**reading)):
+            yield from ((table, row) for row in some.to_pylist())
+
+
 def rows_of(inputs, table, **reading):
-    return [row for _, some in logs.log_rows(inputs, (table,), Reading(**reading)) for row in some.to_pylist()]
+    return [row for _, row in all_rows(inputs, (table,), **reading)]
 
 
 def rows(*paths, table="records", **reading):
@@ -64,8 +71,8 @@ def test_parts_make_no_difference(table, monkeypatch):
 def test_tables_together_have_the_rows_of_each_alone():
     inputs = files(SEGMENTS, LOGS)
     found = {table: [] for table in TABLES}
-    for table, some in logs.log_rows(inputs, TABLES, Reading()):
-        found[table] += some.to_pylist()
+    for table, row in all_rows(inputs, TABLES):
+        found[table].append(row)
     for table in TABLES:
         assert sorted(map(repr, found[table])) == sorted(map(repr, rows_of(inputs, table)))
 
@@ -160,13 +167,6 @@ def test_a_file_that_has_grown_since_is_read_as_far_as_it_was(tmp_path, monkeypa
     with file.open("ab") as grown:
         grown.write(b"".join(batch(offset, [record(b"k", b"v")]) for offset in range(6, 20)))
     assert [row["offset"] for row in rows_of(inputs, "records")] == [*range(6)]
-
-
-def test_planning_opens_no_segment(tmp_path, monkeypatch):
-    file = tmp_path / "00000000000000000000.log"
-    file.write_bytes(batch(0, [record(b"k", b"v")]) * 10)
-    monkeypatch.setattr("kwire_cli.source.logs.splitting.FileBytes", lambda path: pytest.fail(f"{path} was opened"))
-    assert len([*segment_parts([(str(file), file.stat().st_size)], 200)]) > 1
 
 
 def test_secrets_are_hidden_unless_they_are_asked_for(tmp_path):

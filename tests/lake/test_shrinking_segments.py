@@ -18,7 +18,7 @@ def test_rows_end_where_the_file_does(tmp_path, table, keep):
     path.write_bytes(batch(0, [record(b"key", bytes(2000))]) * 6000)
     size = path.stat().st_size
     (rows_of,) = [each for each in SEGMENT_TABLES if each.name == table]
-    (part,) = segment_parts([(str(path), size)], 1 << 40)
+    (part,) = segment_parts(str(path), size, 1 << 40)
     reading, rows = Reading(), []
     for _, some in rows_of.read(part, reading, partial(source_of_part, part, reading)):
         os.truncate(path, keep)

@@ -113,9 +113,9 @@ def test_a_file_that_goes_is_a_fault(object_store):
     object_store.put("going/t-1/00000000000000000000.log", data)
     wanted = Wanted(chosen("faults"), Reading())
     listing = listed(named_files([object_store.url("going")]))
-    files = [Input(**row) for row in listing.to_pylist()]
+    (going,) = [Input(**row) for row in listing.to_pylist()]
     object_store.files.rm_file(f"{object_store.bucket}/going/t-1/00000000000000000000.log")
-    (fault,) = [row for _, some in log_rows(files, wanted.tables, wanted.reading) for row in some.to_pylist()]
+    (fault,) = [row for _, some in log_rows(going, wanted.tables, wanted.reading) for row in some.to_pylist()]
     file = location(object_store.url("going/t-1/00000000000000000000.log"))
     assert (fault["file"], fault["code"]) == (file, "UNREADABLE")
     assert "no such file" in fault["detail"]

@@ -175,4 +175,4 @@ def test_a_process_that_is_killed_is_said():
         processes.Processes(2) as tasks,
         pytest.raises(InputError, match="a process that reads was killed: if memory ran out, try fewer with --jobs N"),
     ):
-        [*tasks.folded(2, die, None)]
+        [*tasks.folded(2, die)]
