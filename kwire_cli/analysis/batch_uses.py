@@ -38,6 +38,8 @@ LEAST_SAMPLES = 8
 """Minimum number of compressed batches for a finding about compression."""
 SAMPLES = 32
 """Maximum number of batches of a topic in logs that are decompressed."""
+SHOWN = 3
+"""Maximum number of compressed batches in the evidence."""
 HEAD = LAYOUTS["v2"].head.size
 """Size of a batch before its records."""
 QUERY = f"""
@@ -88,12 +90,17 @@ class BatchUse(Row):
     unpacked: Annotated[int, NUMBER, "the bytes of records in these, decompressed"] = 0
     codecs: Annotated[set[str], NAMES, "the codecs of these"] = field(default_factory=set)
     places: Annotated[list[Evidence], PLACES, "the first batches with one record"] = field(default_factory=list)
+    packed_places: Annotated[list[Evidence], PLACES, "the first compressed batches not smaller than their records"] = (
+        field(default_factory=list)
+    )
     first: float | None = None
     last: float | None = None
     merged: list[int] = field(default_factory=lambda: [0] * len(LINGERS))
 
-    def sample(self, packed: int, unpacked: int, codec: str) -> None:
-        """Add a compressed batch with its size before and after decompression."""
+    def sample(self, packed: int, unpacked: int, codec: str, place: Evidence) -> None:
+        """Add a compressed batch with its size after and before compression."""
+        if packed >= unpacked and len(self.packed_places) < SHOWN:
+            self.packed_places.append(place)
         self.sampled += 1
         self.packed += packed
         self.unpacked += unpacked
@@ -149,7 +156,7 @@ class BatchReplay:
             stream = row["connection"], row["topic"], row["partition"]
             self._add(use, stream, row["records"], row["size"], time, place)
             if row["unpacked_size"] is not None:
-                use.sample(row["size"] - HEAD, row["unpacked_size"], CODECS[row["codec"]])
+                use.sample(row["size"] - HEAD, row["unpacked_size"], CODECS[row["codec"]], place)
 
     def log_item(self, item: LogItem) -> None:
         """Add a batch of a log. Its time is the time of its first record."""
@@ -164,7 +171,7 @@ class BatchReplay:
         use = self._use_of(None, item.topic)
         self._add(use, (item.name, head.producer_id), head.records, batch.size, time, place)
         if use.sampled < SAMPLES and (unpacked := unpacked_size(batch)) is not None:
-            use.sample(batch.size - HEAD, unpacked, batch.compression)
+            use.sample(batch.size - HEAD, unpacked, batch.compression, place)
 
     def rows(self) -> Iterator[BatchUse]:
         """Yield a row for each client, or log, and topic."""

@@ -35,7 +35,7 @@ class Summary(Contents):
         findings = self.findings()
         following = proposals(self, findings, arguments)
         spoken = [Fact(name, text, level=level, spoken=True) for name, text, level in sentences(self)]
-        counts, *in_words = count_facts(findings, "none by the rules of kwire diagnose")
+        counts, *in_words = count_facts(findings, self.nothing_found())
         about = [*numbers_of(self), counts]
         blocks: list[Block] = [
             Facts(spoken),

@@ -107,6 +107,16 @@ MACROS = (
         array_to_string(texts[:3], ', ')
         || case when len(texts) > 3 then ' and ' || (len(texts) - 3) || ' more' else '' end
     """,
+    """
+    create macro counts_of(lists) as coalesce(
+        map_from_entries([
+            (e.value, -e.times) for e in list_sort([
+                {'times': -e.value::bigint, 'value': e.key} for e in map_entries(list_histogram(flatten(list(lists))))
+            ])
+        ]),
+        map()
+    )
+    """,
     *COST_MACROS,
 )
 _LATE_BROKERS = (

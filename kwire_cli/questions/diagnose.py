@@ -107,7 +107,7 @@ def _finding(rule: Rule, row: dict[str, Any]) -> Finding:
         sentence(rule.subject, row),
         sentence(rule.text, row),
         " ".join(filter(None, (rule.meaning, row.get("more_meaning")))),
-        " ".join(filter(None, (rule.advice["any"], row.get("more_advice"), rule.advice.get(family)))),
+        " ".join(filter(None, (rule.advice["any"], row.get("more_advice"), rule.advice_by_family().get(family)))),
         sentence(rule.command, row),
         float(row.get("weight") or 0),
         tuple(sorted(places, key=lambda place: place["ordinal"])),

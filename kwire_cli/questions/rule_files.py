@@ -8,7 +8,7 @@ docs/findings.md documents both files for users who write rules.
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from kwire_cli.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from importlib.resources.abc import Traversable
 
 Severity = Literal["error", "warning", "info"]
@@ -32,24 +32,7 @@ FAMILIES = {
 }
 """Families of clients, and the word in the software name (KIP-511) that identifies each family."""
 _TEXTS = ("title", "severity", "subject", "text", "meaning")
-_OF_CASES = frozenset({"text", "meaning", "advice", "see"})
-_KEYS = {
-    *_TEXTS,
-    "rank",
-    "see",
-    "command",
-    "apis",
-    "errors",
-    "anomalies",
-    "explains",
-    "last",
-    "severity_when",
-    "parameters",
-    "advice",
-    "cases",
-    "finds",
-    "misses",
-}
+_OF_CASES = ("meaning", "advice", "settings", "see", "rank")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +49,9 @@ class Rule:
         explains: The errors that a finding of the rule explains.
         last: Whether the rule runs after all other rules, so that explained errors are known.
         advice: The advice by family of clients, with `any` for all clients.
-        cases: Texts by the value of the column `in_case` of a row. The `meaning`, `advice` and `see` of a case replace
-            the same texts in the rule. The `text` of a case replaces `{case}` in the text of the rule.
+        cases: Texts by the value of the column `in_case` of a row. The `meaning`, `advice`, `settings`, `see` and
+            `rank` of a case replace the same keys of the rule.
+        settings: Settings of the Java client. The advice for a family of clients lists their names in this family.
         finds: A capture for the tests in which the rule has a finding.
         misses: A similar capture in which the rule must not have a finding.
 
@@ -81,6 +65,7 @@ class Rule:
     text: str
     meaning: str
     advice: Mapping[str, str]
+    settings: tuple[str, ...] = ()
     rank: int = 50
     see: tuple[str, ...] = ()
     command: str = ""
@@ -102,11 +87,27 @@ class Rule:
             return self
         return replace(
             self,
-            text=self.text.replace("{case}", texts.get("text", "")),
             meaning=texts.get("meaning", self.meaning),
             advice={"any": texts["advice"]} if "advice" in texts else self.advice,
+            settings=texts.get("settings", () if "advice" in texts else self.settings),
             see=tuple(texts.get("see", self.see)),
+            rank=texts.get("rank", self.rank),
         )
+
+    def case_texts(self) -> Iterator[tuple[str, str]]:
+        """Yield each case with its own texts."""
+        for case, texts in self.cases.items():
+            advice = f"What to do: {texts['advice']}" if "advice" in texts else ""
+            see = f"See {', '.join(texts['see'])}." if "see" in texts else ""
+            yield case.replace("_", " "), " ".join(filter(None, (texts.get("meaning"), advice, see)))
+
+    def advice_by_family(self) -> dict[str, str]:
+        """Return the advice for families of clients, in addition to the advice for all clients."""
+        texts = {}
+        for family in FAMILIES:
+            words = filter(None, (self.advice.get(family), settings_text(self.settings, family)))
+            texts[family] = " ".join(words)
+        return {family: text for family, text in texts.items() if text}
 
     @property
     def graded_query(self) -> str:
@@ -114,6 +115,9 @@ class Rule:
         grades = " ".join(f"when {test} then '{level}'" for level, test in self.severity_when.items())
         severity = f"case {grades} else '{self.severity}' end" if grades else f"'{self.severity}'"
         return f"select *, {severity} as severity from (\n{self.query}\n)"  # noqa: S608 - a rule is SQL
+
+
+_KEYS = {each.name for each in fields(Rule)} - {"code", "query"}
 
 
 def read_rules(folder: Traversable) -> list[Rule]:
@@ -129,6 +133,20 @@ def read_rules(folder: Traversable) -> list[Rule]:
         raise InputError(f"rule {alone[0]} needs two files, {alone[0]}.sql and {alone[0]}.toml", file=str(folder))
     rules = [_rule(code, queries[code], texts[code]) for code in sorted(texts)]
     return sorted(rules, key=lambda rule: rule.last)
+
+
+@cache
+def _names_of_settings() -> Mapping[str, Mapping[str, str]]:
+    text = (files("kwire_cli.questions") / "settings.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def settings_text(settings: Iterable[str], family: str) -> str:
+    """Return the sentence that lists settings of the Java client by their names in a family of clients."""
+    usual = {name: name.replace(".", "_") if family == "kafka-python" else name for name in settings}
+    known = _names_of_settings()
+    names = [*filter(None, (known.get(name, {}).get(family, text) for name, text in usual.items()))]
+    return f"Setting{'s' * (len(names) > 1)}: {', '.join(names)}." if names else ""
 
 
 @cache
@@ -152,31 +170,11 @@ def _rule(code: str, query: Traversable, text: Traversable) -> Rule:
         names = ", ".join(FAMILIES)
         raise InputError(f"rule {code}: [advice] has a text `any`, and texts for {names}", file=str(text))
     cases = said.get("cases", {})
-    if not all(isinstance(case, dict) and case.keys() <= _OF_CASES for case in cases.values()):
-        raise InputError(f"rule {code}: a case has {', '.join(sorted(_OF_CASES))}", file=str(text))
+    if not all(isinstance(case, dict) and case.keys() <= {*_OF_CASES} for case in cases.values()):
+        raise InputError(f"rule {code}: a case has {', '.join(_OF_CASES)}", file=str(text))
     grades = said.get("severity_when", {})
     if said["severity"] not in SEVERITIES or not grades.keys() <= {*SEVERITIES}:
         raise InputError(f"rule {code}: a severity is error, warning or info", file=str(text))
-    return Rule(
-        code,
-        sql.strip(),
-        said["title"],
-        said["severity"],
-        said["subject"],
-        said["text"],
-        said["meaning"],
-        advice,
-        said.get("rank", 50),
-        tuple(said.get("see", ())),
-        said.get("command", ""),
-        frozenset(said.get("apis", ())),
-        frozenset(said.get("errors", ())),
-        bool(said.get("anomalies", False)),
-        tuple(said.get("explains", ())),
-        bool(said.get("last", False)),
-        grades,
-        said.get("parameters", {}),
-        said.get("finds", ""),
-        said.get("misses", ""),
-        cases,
-    )
+    values = said | {name: frozenset(said[name]) for name in ("apis", "errors") if name in said}
+    values |= {name: tuple(said[name]) for name in ("see", "explains", "settings") if name in said}
+    return Rule(code, sql.strip(), **{"advice": {}, **values})

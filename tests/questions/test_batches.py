@@ -34,10 +34,10 @@ def test_the_largest_accepted_batch_stands_in_for_an_unknown_limit():
     assert text == "1 batch refused, of 5000 bytes with 1 record; the largest accepted batch has 900 bytes"
 
 
-def near(*before, size=950):
-    """Return the texts about a batch of a size after these calls."""
-    rows = found("RECORDS_NEAR_LIMIT", [*before, accepted(at=9)], batches=[batch(len(before), size)])
-    return [text for _, _, text, _ in rows]
+def limit(*before):
+    """Return the limit in the text about a batch that is refused after these calls."""
+    ((_, _, text, _),) = found("MESSAGE_TOO_LARGE", [*before, REFUSED], batches=[batch(len(before), 5000)])
+    return text.partition("max.message.bytes of the topic is ")[2]
 
 
 def config(value, **more):
@@ -50,12 +50,10 @@ def test_the_limit_that_was_set_or_reported_last_counts():
     altered = MadeCall("IncrementalAlterConfigs", {"resources": [resource]}, {"responses": []}, at=2)
     result = {"resourceType": 2, "resourceName": "a", "configs": config("2000")}
     described = MadeCall("DescribeConfigs", {"resources": []}, {"results": [result]}, at=3)
-    assert near(made) == ["the largest batch has 950 bytes; max.message.bytes is 1000"]
-    assert near(made, size=800) == []
-    assert near(made, altered) == []
-    assert near(made, altered, size=4900) == ["the largest batch has 4900 bytes; max.message.bytes is 5000"]
-    assert near(altered, described, size=1900) == ["the largest batch has 1900 bytes; max.message.bytes is 2000"]
-    assert near(size=1_000_000) == ["the largest batch has 1000000 bytes; the default of max.message.bytes is 1048588"]
+    assert limit(made) == "1000"
+    assert limit(made, altered) == "5000"
+    assert limit(altered, described) == "2000"
+    assert limit() == ""
 
 
 def test_a_topic_that_was_not_made_has_no_limit():
@@ -63,4 +61,4 @@ def test_a_topic_that_was_not_made_has_no_limit():
     refused = MadeCall(
         "CreateTopics", request, {"topics": [{"name": "a", "errorCode": 36}]}, errors=["TOPIC_ALREADY_EXISTS"]
     )
-    assert near(refused) == []
+    assert limit(refused) == ""

@@ -77,9 +77,10 @@ def test_a_capture_that_ends_is_no_silence_until_the_next_one(tmp_path):
         delay = end - there[0].time + 3600 * SECOND
         return [packet._replace(time=packet.time + delay) for packet in there]
 
-    (tmp_path / "other").mkdir()  # another capture point
-    later = rewritten(INCIDENTS / "rebalancing.pcap", tmp_path / "other" / "later.pcap", an_hour_later)
-    assert sorted(codes(cut, later)) == sorted(codes(later))
+    (tmp_path / "other").mkdir()
+    for folder in (tmp_path / "other", tmp_path):  # another capture point, and a later file of the same one
+        later = rewritten(INCIDENTS / "rebalancing.pcap", folder / "later.pcap", an_hour_later)
+        assert sorted(codes(cut, later)) == sorted(codes(later))
 
 
 def _within(there, seconds):
@@ -286,3 +287,10 @@ def test_a_storm_is_the_symptom_of_other_findings(tmp_path, name):
     found = codes(made)
     assert found
     assert "RECONNECT_STORM" not in found
+
+
+def test_a_controller_that_is_gone_comes_before_the_broker_that_nobody_fences():
+    first, second, *_ = all_findings(INCIDENTS / "controller-gone.pcap")
+    assert (first["code"], first["text"]) == ("CONNECTION_REFUSED", "14 connections to 127.0.0.1:29293 refused")
+    assert "majority of controllers" in first["meaning"]
+    assert second["code"] == "UNREACHABLE_LISTENER"

@@ -3,7 +3,7 @@
 import pytest
 from kit.calls import MadeCall, exchanges, found_by_each, rows, sample_findings
 
-CODES = ("COORDINATOR_NOT_FOUND", "COORDINATOR_LATE")
+CODES = ("COORDINATOR_UNAVAILABLE",)
 
 
 def lost(at, api="FindCoordinator", error="COORDINATOR_NOT_AVAILABLE", **request):
@@ -18,9 +18,9 @@ def both(calls):
 @pytest.mark.parametrize(
     ("pause", "expected"),
     [
-        (0.1, ("COORDINATOR_LATE", "info")),
-        (1.0, ("COORDINATOR_NOT_FOUND", "warning")),
-        (10.0, ("COORDINATOR_NOT_FOUND", "error")),
+        (0.1, ("COORDINATOR_UNAVAILABLE", "info")),
+        (1.0, ("COORDINATOR_UNAVAILABLE", "warning")),
+        (10.0, ("COORDINATOR_UNAVAILABLE", "error")),
     ],
 )
 def test_loops(pause, expected):
@@ -33,7 +33,7 @@ def test_a_coordinator_that_came_late(api, field):
     calls.append(MadeCall(api, {field: "billing"}, {"errorCode": 0}, at=50))
     assert both(calls) == [
         (
-            "COORDINATOR_NOT_FOUND", "warning",
+            "COORDINATOR_UNAVAILABLE", "warning",
             (
                 "5 answers (FindCoordinator) for billing in 40.0 s: COORDINATOR_NOT_AVAILABLE; "
                 "the coordinator answered afterwards"
@@ -55,10 +55,10 @@ def test_a_coordinator_that_is_found_and_is_none():
 def test_a_coordinator_that_cannot_write():
     """The broker answers SyncGroup after offsets.commit.timeout.ms, as too few replicas are in sync."""
     sync = MadeCall("SyncGroup", {"groupId": "billing"}, {}, took=5.0, errors=["COORDINATOR_NOT_AVAILABLE"])
-    assert [row[0] for row in both([sync])] == ["COORDINATOR_NOT_FOUND"]
+    assert [row[0] for row in both([sync])] == ["COORDINATOR_UNAVAILABLE"]
     commits = [lost(step / 10, "OffsetCommit", groupId="billing") for step in range(3)]
-    assert [row[0] for row in both(commits)] == ["COORDINATOR_NOT_FOUND"]
-    assert [row[0] for row in both(commits[:2])] == ["COORDINATOR_LATE"]
+    assert [row[0] for row in both(commits)] == ["COORDINATOR_UNAVAILABLE"]
+    assert [row[0] for row in both(commits[:2])] == ["COORDINATOR_UNAVAILABLE"]
 
 
 def test_the_coordinator_of_a_transaction_has_another_topic():
@@ -67,7 +67,7 @@ def test_the_coordinator_of_a_transaction_has_another_topic():
         answer = {"coordinators": [{"key": "t", "errorCode": 15}]}
         calls = exchanges(*(("FindCoordinator", 4, request, answer, second) for second in range(5)))
         (row,) = rows(calls, CODES)
-        assert (row["code"], f"--topic {topic}:" in row["advice"]) == ("COORDINATOR_NOT_FOUND", True)
+        assert (row["code"], f"--topic {topic}:" in row["advice"]) == ("COORDINATOR_UNAVAILABLE", True)
 
 
 def test_short_waits_do_not_add_up():
@@ -77,7 +77,7 @@ def test_short_waits_do_not_add_up():
         calls.append(MadeCall("Heartbeat", {"groupId": "billing"}, {"errorCode": 0}, at=step + 1))
     (row,) = both(calls)
     assert row == (
-        "COORDINATOR_LATE", "info",
+        "COORDINATOR_UNAVAILABLE", "info",
         (
             "6 answers (Heartbeat) for billing in 200 ms, the longest of 3 waits: NOT_COORDINATOR; "
             "the coordinator answered afterwards"
@@ -107,7 +107,7 @@ def test_a_producer_without_a_transactional_id_has_no_coordinator():
 
 def test_the_first_request_of_a_new_cluster():
     (row,) = sample_findings("incidents/strimzi-broker.log", *CODES)
-    assert (row["code"], row["severity"], row["subject"]) == ("COORDINATOR_LATE", "info", "client packing")
+    assert (row["code"], row["severity"], row["subject"]) == ("COORDINATOR_UNAVAILABLE", "info", "client packing")
     assert row["text"] == (
         "1 answer (FindCoordinator) for packing: COORDINATOR_NOT_AVAILABLE; the coordinator answered afterwards"
     )
@@ -116,4 +116,7 @@ def test_the_first_request_of_a_new_cluster():
 def test_a_request_log_names_groups_too():
     beat = {"groupId": "billing", "generationId": 1, "memberId": "m"}
     (row,) = rows(exchanges(("Heartbeat", 0, beat, {"errorCode": 16}, 1)), CODES)
-    assert (row["code"], row["text"]) == ("COORDINATOR_LATE", "1 answer (Heartbeat) for billing: NOT_COORDINATOR")
+    assert (row["code"], row["text"]) == (
+        "COORDINATOR_UNAVAILABLE",
+        "1 answer (Heartbeat) for billing: NOT_COORDINATOR",
+    )

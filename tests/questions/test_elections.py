@@ -1,4 +1,4 @@
-"""Votes of controllers, and snapshots."""
+"""Votes of controllers."""
 
 from kit.calls import MadeCall, found
 
@@ -19,12 +19,6 @@ def test_a_leader_that_gives_up():
     calls = [MadeCall("EndQuorumEpoch", body, {}, at=0), vote(1, 8, 3, preVote=False), vote(0.5, 7, 3, preVote=True)]
     (row,) = found("ELECTIONS", calls)
     assert row[2] == (
-        "1 pre-vote request of controller 3; 1 vote request of controller 3 for epoch 8; controller 2 gave up epoch 7; "
+        "1 pre-vote request; 1 vote request of controllers 3 in 1 epoch; controller 2 gave up epoch 7; "
         "1.0 s from first to last"
     )
-
-
-def test_snapshots():
-    calls = [MadeCall("FetchSnapshot", {"replicaId": 3}, {}, at=step) for step in range(2)]
-    (row,) = found("METADATA_SNAPSHOTS", calls)
-    assert row[:3] == ("info", "node 3", "2 FetchSnapshot requests in 1.0 s")

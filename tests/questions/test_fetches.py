@@ -100,10 +100,3 @@ def test_a_client_that_ignores_its_sessions_is_no_matter_of_the_broker():
     for number, call in enumerate(calls):
         call.response["sessionId"] = 1000 + number
     assert found("FETCH_SESSION_CHURN", calls) == []
-    ((severity, _, text, frames),) = found("FETCH_SESSIONS_IGNORED", calls)
-    assert severity == "info"
-    assert text == (
-        "19 of 20 fetches to 10.0.0.9:9092 in 19.0 s asked for a new session although the broker had given one: "
-        "20 sessions, up to 1 partition named in each request"
-    )
-    assert frames[0] == 4

@@ -21,7 +21,7 @@ from kwire_cli.message.redaction import Redaction
 from kwire_cli.questions.rule_files import rules
 
 OF_GROUPS = (
-    "GROUP_REBALANCE_LOOP", "REBALANCE", "ASSIGNMENT_UNCHANGED", "IDLE_MEMBER", "SHARE_RECORDS_DELIVERED_AGAIN",
+    "GROUP_REBALANCE_LOOP", "REBALANCE", "IDLE_MEMBER", "SHARE_RECORDS_DELIVERED_AGAIN",
     "GROUP_JOIN_REFUSED", "STREAMS_GROUP_NOT_READY",
 )  # fmt: skip
 RULES = [rule for rule in rules() if rule.code in OF_GROUPS]
@@ -205,3 +205,13 @@ def test_a_log_without_the_cause_of_a_rebalance_says_so():
         for second in (1, 2)
     ]
     assert findings_of(*records)["REBALANCE"].text == "1 rebalance: the cause is not in the input"
+
+
+def test_records_of_a_share_group_that_are_given_up():
+    (row,) = sample_findings("incidents/share-archived.pcap", "SHARE_RECORDS_GIVEN_UP")
+    assert row["text"] == (
+        "orders-0 offset 0, orders-0 offset 3, orders-1 offset 0 and 1 more: 4 records not delivered again after 3 "
+        "deliveries without being accepted"
+    )
+    (row,) = sample_findings("incidents/share-rejected.pcap", "SHARE_RECORDS_GIVEN_UP")
+    assert row["text"].endswith(": share-1 rejected 4 records")

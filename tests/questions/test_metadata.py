@@ -1,7 +1,7 @@
 """Topics that do not exist, and clients that ask for Metadata too often."""
 
 import pytest
-from kit.calls import MadeCall, found, sample_findings
+from kit.calls import INCIDENTS, MadeCall, all_findings, found, sample_findings
 
 
 def metadata(at, *topics, who="mailer"):
@@ -59,3 +59,11 @@ def test_storms(pause, count, expected):
 def test_clients_are_counted_apart():
     calls = [metadata(0.1 * step, ("orders", 0), who=f"job-{step}") for step in range(100)]
     assert found("METADATA_STORM", calls) == []
+
+
+def test_a_partition_that_the_topic_does_not_have():
+    (row,) = all_findings(INCIDENTS / "unknown-partition.pcap")
+    assert (row["code"], row["subject"]) == ("UNKNOWN_PARTITION", "client sync-job")
+    assert row["text"] == (
+        "partition 7 of orders, which has 2 partitions, in 6 requests (Fetch, ListOffsets); 6 refused"
+    )

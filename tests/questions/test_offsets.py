@@ -79,7 +79,7 @@ def test_a_group_that_is_stuck_at_several_partitions():
     """One finding names all of them."""
     row, *_ = sample_findings("incidents/rebalancing-consumer.pcap", "STUCK_AT_OFFSET")
     assert row["text"].startswith("worker-1, worker-2 read payments-3 from offset 0 4 times in 18.0 s")
-    assert row["text"].endswith("; likewise payments-2 from offset 0")
+    assert "; likewise payments-2 from offset 0; members exceeded" in row["text"]
 
 
 @pytest.mark.parametrize(
@@ -116,3 +116,32 @@ def test_an_offset_that_the_broker_refuses_is_not_skipped_in_silence():
     ]
     assert found("OFFSETS_SKIPPED", calls) == []
     assert len(found("OFFSET_OUT_OF_RANGE", calls)) == 1
+
+
+def test_a_group_that_works_too_long_is_no_poison_pill():
+    codes = ("GROUP_REBALANCE_LOOP", "STUCK_AT_OFFSET", "MEMBER_FENCED")
+    loop, stuck, fenced = sample_findings("incidents/slow-polls.pcap", *codes)
+    assert stuck["text"].endswith("; members exceeded max.poll.interval.ms 3 times")
+    assert "need not be at fault" in stuck["meaning"]
+    assert fenced["text"] == "rd, which has left the group, got UNKNOWN_MEMBER_ID 5 times at OffsetCommit"
+    assert loop["text"] == "formed 5 times in 25.7 s: rd exceeded max.poll.interval.ms 3 times (3.0 s)"
+
+
+def test_a_consumer_without_an_offset_stops():
+    (row,) = sample_findings("incidents/no-offset.pcap", "NO_OFFSET")
+    assert row["subject"] == "group g-py"
+    assert "no committed offset of orders-0, orders-1" in row["text"]
+
+
+def test_a_consumer_that_asks_in_vain_where_to_begin_has_a_reset_policy():
+    member = {"groupId": "billing", "memberId": "m"}
+    topic = {"name": "orders", "partitions": [{"partitionIndex": 0, "committedOffset": -1}]}
+    part = {"partitionIndex": 0, "leaderId": 1, "leaderEpoch": 0, "replicaNodes": [1], "isrNodes": [1]}
+    calls = [
+        MadeCall("Metadata", {}, {"brokers": [], "topics": [{"name": "orders", "partitions": [part]}]}, node=1),
+        MadeCall("JoinGroup", member, member, node=1),
+        MadeCall("OffsetFetch", member, {"groups": [{"groupId": "billing", "topics": [topic]}]}, at=1, node=1),
+        MadeCall("LeaveGroup", {"groupId": "billing", "members": [{"memberId": "m"}]}, {}, at=2, node=1),
+    ]
+    assert [row[1] for row in found("NO_OFFSET", calls)] == ["group billing"]
+    assert found("NO_OFFSET", [*calls, MadeCall("ListOffsets", at=1.5, node=1)]) == []

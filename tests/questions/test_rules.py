@@ -15,7 +15,7 @@ RULES = {rule.code: rule for rule in rules()}
 
 def finds(rule, path):
     """Return whether a rule finds something in a sample. All rules run, as a cause leaves out its consequences."""
-    return rule.code in {row["code"] for row in all_findings(ROOT / path)}
+    return rule.code in {row["code"] for row in all_findings(INCIDENTS / path)}
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_folder_of_rules_is_read(tmp_path):
         (TEXT.replace("title", "#"), "title is missing"),
         (TEXT.replace('"info"', '"bad"'), "a severity is error, warning or info"),
         (TEXT.replace("any =", "ruby ="), "[advice] has a text `any`"),
-        (TEXT + '[cases.idle]\ntitle = "x"\n', "a case has advice, meaning, see, text"),
+        (TEXT + '[cases.idle]\ntitle = "x"\n', "a case has meaning, advice, settings, see, rank"),
         ("title = ", "rule SLOW"),
     ],
 )
@@ -109,13 +109,11 @@ def test_a_rule_that_says_something_else_is_an_error(tmp_path, text, reason):
 
 
 def test_a_case_has_texts_of_its_own(tmp_path):
-    cases = TEXT.replace("took", "{case}") + 'java = "Read."\n[cases.idle]\ntext = "was idle for"\n'
+    cases = TEXT + 'java = "Read."\n[cases.idle]\nrank = 7\n'
     cases += 'advice = "Work."\nsee = ["KIP-1"]\n'
     (rule,) = read_rules(rule_folder(tmp_path, cases))
     idle = rule.in_case("idle")
-    assert (idle.text, idle.meaning, idle.advice) == (
-        "{n:# request} was idle for {span_s:s}", "The client waits.", {"any": "Work."},
-    )  # fmt: skip
+    assert (idle.rank, idle.meaning, idle.advice) == (7, "The client waits.", {"any": "Work."})
     assert idle.see == ("KIP-1",)
     assert rule.in_case(None) == rule.in_case("other") == rule
 

@@ -37,6 +37,13 @@ def test_compression_that_does_not_pay():
     assert found(lonely(7, 500, "gzip")) == []
 
 
+def test_the_evidence_is_batches_that_did_not_get_smaller():
+    helped = [log_batch(at, "v" * 60, time=at, compression="gzip") for at in range(4)]
+    in_vain = [log_batch(at, "\0v\1w", "x", time=at, compression="gzip") for at in range(10, 50, 2)]
+    [row] = [row for row in rows(log_items("a-0", *helped, *in_vain)) if row["code"] == "COMPRESSION_NOT_PAYING"]
+    assert [place["offset"] for place in row["evidence"]] == [10, 12, 14]
+
+
 def found_in_requests(number, *, gap=0.001, error=0, **batch):
     """Return what so many Produce requests with a batch of one record each, seconds apart, could be found for."""
     result = {"name": "a", "partitionResponses": [{"index": 0, "errorCode": error}]}

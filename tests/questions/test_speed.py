@@ -44,37 +44,3 @@ def test_the_time_behind_other_requests_does_not_count():
 def test_the_time_that_a_quota_takes_does_not_count():
     held = [MadeCall("Produce", {}, {}, at=3 * step, took=2.0, broker="b1:9092", throttle=2.995) for step in range(60)]
     assert found("SLOW_BROKER", [*held, *produce(0.001, "b2:9092")]) == []
-
-
-def test_a_controller_that_is_late():
-    calls = [MadeCall("BrokerHeartbeat", {}, {}, at=3 * step, took=2.5, broker="c1:9093") for step in range(3)]
-    calls += [MadeCall("CreatePartitions", {}, {}, at=20, took=1, broker="c1:9093", errors=["REQUEST_TIMED_OUT"])]
-    calls[-1].delayed = False
-    (row,) = found("CONTROLLER_OVERLOAD", calls)
-    assert row[:3] == (
-        "warning", "controller c1:9093",
-        "4 requests (BrokerHeartbeat 3, CreatePartitions 1) were slow or late, 2.5 s at most; 1 REQUEST_TIMED_OUT",
-    )  # fmt: skip
-
-
-def test_requests_that_wait_at_a_controller_are_counted():
-    calls = produce(5, "c1:9093", count=30, pause=0.1, api="AlterPartition")
-    (row,) = found("CONTROLLER_OVERLOAD", calls)
-    assert row[2] == "30 requests (AlterPartition 30) were slow or late, 5.0 s at most; 30 waited at a time"
-    other = [MadeCall("Metadata", {}, {}, at=at, took=3 - at, broker="c1:9093", connection=at) for at in (0.5, 0.7)]
-    late = [
-        MadeCall("BrokerHeartbeat", {}, {}, at=0.1 * at, took=2.7, broker="c1:9093", connection=at) for at in range(3)
-    ]
-    before = MadeCall("Metadata", {}, {}, at=0, broker="c1:9093")
-    assert found("CONTROLLER_OVERLOAD", [before, *late, *other]) == []
-
-
-def test_a_broker_that_forwards_is_not_called_a_controller():
-    calls = produce(20, "b1:9092", count=3, pause=1, api="IncrementalAlterConfigs")
-    assert [row[1] for row in found("CONTROLLER_OVERLOAD", calls)] == ["broker b1:9092"]
-    calls += [MadeCall("Envelope", {}, {}, at=1, took=20, broker="b1:9092")]
-    assert [row[1] for row in found("CONTROLLER_OVERLOAD", calls)] == ["controller b1:9092"]
-
-
-def test_topics_may_take_a_while():
-    assert found("CONTROLLER_OVERLOAD", produce(3, "b1:9092", count=9, pause=1, api="IncrementalAlterConfigs")) == []

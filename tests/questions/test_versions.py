@@ -83,10 +83,6 @@ def offer(broker, last, first=4):
     return spoken(broker, 4, "ApiVersions", {"apiKeys": [{"apiKey": 1, "minVersion": first, "maxVersion": last}]})
 
 
-def below(*calls):
-    return [text for _, _, text, _ in found("VERSION_BELOW_COMMON", calls)]
-
-
 def test_bytes_behind_some_requests():
     """librdkafka leaves three bytes behind each Metadata 13 that asks for all topics."""
     (row,) = diagnosed(INCIDENTS / "metadata-storm.pcap", of=("ODD_CLIENT_BYTES",))
@@ -94,18 +90,6 @@ def test_bytes_behind_some_requests():
         "41 requests Metadata 13 with TRAILING_BYTES: bytes after the end of the message; "
         "Kafka's request parsers ignore them"
     )
-
-
-def test_a_version_that_stays_below():
-    offers = [offer("a:9092", 18), offer("b:9092", 18)]
-    usual = [spoken("a:9092", 17)] * 20
-    assert below(*offers, *usual, *[spoken("b:9092", 11)] * 5) == [
-        "5 requests Fetch 11 to b:9092, which offers 18; franz-go 1.22 speaks 17 elsewhere"
-    ]
-    assert below(*offers, *usual, *[spoken("b:9092", 15)] * 5) == []
-    assert below(*offers, *usual, *[spoken("b:9092", 11)] * 4) == []
-    old = [offer("a:9092", 18), offer("b:9092", 11)]
-    assert below(*old, *usual, *[spoken("b:9092", 11)] * 5) == []
 
 
 def test_a_version_that_a_broker_does_not_offer():
@@ -153,7 +137,7 @@ def test_what_shows_that_a_client_knows_no_higher_version():
 
 def test_a_tag_that_the_version_does_not_have_is_refused(tmp_path):
     """Fetch 12 with the tag of the cluster's id at 0, which it has, and with tag 1, which began with version 15."""
-    for tag, expected in ((0, []), (1, [("UNREADABLE_REQUEST", "error")])):
+    for tag, expected in ((0, []), (1, [("ODD_CLIENT_BYTES", "error")])):
         body = kwire.encode(body_of("FetchRequest", 12, {}), message="FetchRequest", version=12)
         assert body.endswith(b"\0")
         value = b"\2x" if tag == 0 else bytes(16)
@@ -166,8 +150,10 @@ def test_a_tag_that_the_version_does_not_have_is_refused(tmp_path):
             ethernet(ipv4(tcp(frame, sequence=1000, acknowledgment=0, flags=ACK))),
         ]
         made.write_bytes(pcap_file([packet(data, n, time=n * SECOND) for n, data in enumerate(segments, 1)]))
-        rows = diagnosed(made, of=("UNREADABLE_REQUEST", "ODD_CLIENT_BYTES"))
+        rows = diagnosed(made, of=("ODD_CLIENT_BYTES",))
         assert [(row["code"], row["severity"]) for row in rows] == expected
+    (row,) = diagnosed(INCIDENTS / "tag-not-valid.pcap", of=("ODD_CLIENT_BYTES",))
+    assert row["severity"] == "error"
 
 
 def test_a_protocol_of_groups_that_is_turned_off():

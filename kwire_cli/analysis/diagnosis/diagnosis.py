@@ -90,6 +90,15 @@ class Diagnosis(TableFold):
         shown = SEVERITIES[: SEVERITIES.index(least) + 1]
         return [finding for finding in self._findings if finding.severity in shown]
 
+    def _unread_parts(self) -> list[str]:
+        if faults := self.faults.total():
+            return [*self._unread, counted(faults, "line of a request log", "lines of request logs")]
+        return self._unread
+
+    def nothing_found(self) -> str:
+        """Return the sentence for inputs without findings. It is only about the parts that were read."""
+        return f"nothing found{' in the part that was read' if self._unread_parts() else ''}"
+
     def answer(self, least: Severity = "info", arguments: str = "INPUT") -> Answer:
         """Return the findings down to a severity. `found` is set if a finding is an error.
 
@@ -100,13 +109,10 @@ class Diagnosis(TableFold):
         table = Table("findings", COLUMNS, [row_of(finding) for finding in findings], wide=True)
         outline = Outline("", [*_items(findings, arguments)])
         blocks: list[Any] = [facts, table, outline]
-        unread = [*self._unread]
-        if faults := self.faults.total():
-            unread.append(counted(faults, "line of a request log", "lines of request logs"))
-        blocks += [Note(f"a part was not read: {text}", "warning") for text in unread]
+        blocks += [Note(f"a part was not read: {text}", "warning") for text in self._unread_parts()]
         blocks += self.dropped_notes()
         if not findings:
-            blocks.append(Note("nothing found in the rest") if unread else Note("nothing found", "good"))
+            blocks.append(Note(self.nothing_found(), "" if self._unread_parts() else "good"))
         return Answer("diagnosis", blocks, found=any(finding.severity == "error" for finding in findings))
 
 
@@ -121,8 +127,8 @@ def count_facts(findings: Iterable[Finding], none: str = "") -> Iterator[Fact]:
 
 
 def _order(finding: Finding) -> tuple[Any, ...]:
-    rule = finding.rule
-    return SEVERITIES.index(finding.severity), rule.rank, -finding.weight, rule.code, finding.subject, finding.text
+    level = SEVERITIES.index(finding.severity)
+    return level, finding.rule.rank, -finding.weight, finding.rule.code, finding.subject, finding.text
 
 
 def row_of(finding: Finding) -> tuple[Any, ...]:

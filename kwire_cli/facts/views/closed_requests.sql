@@ -68,6 +68,11 @@ facts as (
     left join answered a
         on a.client = q.client and a.api = q.api and a.api_version = q.api_version
     where c.closed_by = 'broker' and len(c.protocols) = 0
+        and not exists (
+            select 1 from pauses p
+            where p.capture_point is not distinct from q.capture_point
+                and q.request_time <= p.began and c.closed_time >= p.ended
+        )
         and not exists (select 1 from calls where latency_us < 0)  -- clocks disagree: the order of packets means nothing
 )
 select

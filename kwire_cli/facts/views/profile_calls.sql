@@ -20,8 +20,11 @@ select
     c.api_version,
     c.client_id,
     c.software,
-    coalesce(nullif(split_part(c.software, ' ', 1), ''), '(no name)') as software_name,
-    coalesce(nullif(c.client_id, ''), '(no name)') as client_name,
+    map {
+        'software': coalesce(nullif(split_part(c.software, ' ', 1), ''), '(no name)'),
+        'client': coalesce(nullif(c.client_id, ''), '(no name)'),
+        'all': 'all clients'
+    } as names,
     c.group_id,
     c.request_time,
     c.response_time,

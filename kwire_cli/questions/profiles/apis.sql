@@ -2,7 +2,7 @@
 -- requests that could not be read.
 with named as (
     select
-        case $by when 'software' then software_name when 'client' then client_name else 'all clients' end as name,
+        names[$by] as name,
         api, api_key, api_version, request_size, response_size, latency_us, is_read
     from profile_calls
     where not is_of_broker

@@ -1,7 +1,7 @@
 -- One row for each group of clients that are compared as one: by software, by client id, or all.
 with named as (
     select
-        case $by when 'software' then software_name when 'client' then client_name else 'all clients' end as name,
+        names[$by] as name,
         software, client_id, request_time, response_time
     from profile_calls
     where not is_of_broker

@@ -1,7 +1,7 @@
 -- One row for each group of clients, api and error, with how many responses have it.
 with failed as (
     select
-        case $by when 'software' then software_name when 'client' then client_name else 'all clients' end as name,
+        names[$by] as name,
         api, api_key, unnest(errors) as error
     from profile_calls
     where not is_of_broker

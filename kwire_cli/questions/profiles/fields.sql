@@ -2,7 +2,7 @@
 -- values, the most frequent first. Beyond $most_values values are not told apart.
 with named as (
     select
-        case $by when 'software' then software_name when 'client' then client_name else 'all clients' end as name,
+        names[$by] as name,
         connection, frame, api_key
     from profile_calls
     where is_read and not is_of_broker

@@ -6,6 +6,6 @@ select
     unpacked,
     codecs,
     packed - unpacked as weight,
-    places[:3] as evidence
+    packed_places as evidence
 from batch_uses
 where is_packed_in_vain

@@ -28,20 +28,10 @@ events as (
 )
 select
     nullif(count(*) filter (where event = 'pre-vote'), 0) as pre_votes,
-    list_sort(list(distinct 'controller ' || node) filter (where event = 'pre-vote')) as pre_voters,
     nullif(count(*) filter (where event = 'vote'), 0) as votes,
-    list_sort(list(distinct 'controller ' || node) filter (where event = 'vote')) as voters,
-    list_transform(
-        list_sort(list(distinct epoch) filter (where event = 'vote')), lambda epoch: 'epoch ' || epoch
-    ) as epochs,
-    list_transform(
-        list_sort(list(distinct {'epoch': epoch, 'node': node}) filter (where event = 'begun')),
-        lambda e: 'controller ' || e.node || ' leads from epoch ' || e.epoch || ' on'
-    ) as begun,
-    list_transform(
-        list_sort(list(distinct {'epoch': epoch, 'node': node}) filter (where event = 'ended')),
-        lambda e: 'controller ' || e.node || ' gave up epoch ' || e.epoch
-    ) as ended,
+    list_sort(list(distinct node) filter (where event = 'vote')) as voters,
+    list_sort(list(distinct 'controller ' || node || ' from epoch ' || epoch) filter (where event = 'begun')) as begun,
+    list_sort(list(distinct 'controller ' || node || ' gave up epoch ' || epoch) filter (where event = 'ended')) as ended,
     seconds_between(min(time), max(time)) as lasted_s,
     count(distinct epoch) filter (where event = 'vote') as weight,
     evidence(place) as evidence

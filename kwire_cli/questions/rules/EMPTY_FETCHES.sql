@@ -17,44 +17,29 @@ offsets as (
         client, client_host, reason, topic_partition, fetch_offset, max(software) as software, count(*) as answers,
         coalesce(seconds_between(min(response_time), max(response_time)), 0) as span_s,
         max(high_watermark) as high_watermark, max(last_stable_offset) as last_stable_offset,
-        max(throttle_ms) as throttle_ms, max(max_bytes) as max_bytes, evidence(place) as places
+        max(throttle_ms) as throttle_ms, max(max_bytes) as max_bytes, evidence(place) as places,
+        {'span_s': span_s, 'answers': answers} as worst
     from empty
     group by client, client_host, reason, topic_partition, fetch_offset
     having count(*) >= $least_answers and (reason = 'transaction' or span_s >= $least_s)
-),
-ranked as (
-    select
-        *,
-        row_number() over (
-            partition by client, client_host, reason order by span_s desc, answers desc, topic_partition, fetch_offset
-        ) as nth
-    from offsets
-),
-totals as (
-    select
-        client, client_host, reason, nullif(count(*) - 1, 0) as more_offsets,
-        list_sort(list(distinct topic_partition)) as topic_partitions, sum(answers) as weight
-    from offsets
-    group by client, client_host, reason
 )
 select
-    r.client,
-    r.software,
-    r.reason,
-    r.topic_partition,
-    r.fetch_offset,
-    r.answers,
-    r.span_s,
-    r.high_watermark,
-    case when r.reason = 'transaction' then r.last_stable_offset end as stable_offset,
-    case when r.reason = 'throttle' then r.throttle_ms / 1000 end as throttle_s,
-    case when r.reason = 'size' then r.max_bytes end as max_bytes,
-    case when r.reason = 'other' then r.answers end as unexplained,
-    case when r.reason = 'transaction' then 'transactions' end as command,
-    t.more_offsets,
-    t.topic_partitions,
-    t.weight,
-    r.places as evidence
-from ranked r
-join totals t using (client, client_host, reason)
-where r.nth = 1
+    client,
+    max(software) as software,
+    reason,
+    arg_max(topic_partition, worst) as topic_partition,
+    arg_max(fetch_offset, worst) as fetch_offset,
+    arg_max(answers, worst) as answers,
+    arg_max(span_s, worst) as span_s,
+    arg_max(high_watermark, worst) as high_watermark,
+    case when reason = 'transaction' then arg_max(last_stable_offset, worst) end as stable_offset,
+    case when reason = 'throttle' then arg_max(throttle_ms, worst) / 1000 end as throttle_s,
+    case when reason = 'size' then arg_max(max_bytes, worst) end as max_bytes,
+    case when reason = 'other' then arg_max(answers, worst) end as unexplained,
+    case when reason = 'transaction' then 'transactions' end as command,
+    nullif(count(*) - 1, 0) as more_offsets,
+    list_sort(list(distinct topic_partition)) as topic_partitions,
+    sum(offsets.answers) as weight,
+    arg_max(places, worst) as evidence
+from offsets
+group by client, client_host, reason

@@ -47,18 +47,6 @@ timed_out as (
     where result = 'aborted' and ended_by = 'coordinator' and not is_in_logs
         and seconds_between(began, decided) >= timeout_s
     group by transactional_id
-),
-uses as (
-    select transactional_id, request_time as used_time
-    from calls
-    where transactional_id <> '' and is_answered and len(errors) = 0
-),
-last_uses as (
-    select e.transactional_id, max(u.used_time) as used_time, min(e.first_time) as refused_time
-    from by_error e
-    join uses u on u.transactional_id = e.transactional_id and u.used_time < e.first_time
-    where e.code = 'INVALID_PRODUCER_ID_MAPPING'
-    group by e.transactional_id
 )
 select
     e.transactional_id,
@@ -74,15 +62,12 @@ select
     case when bool_or(e.code = 'INVALID_TXN_STATE') then 'INVALID_TXN_STATE' end as state_error,
     any_value(t.open_s) as open_s,
     any_value(t.timeout_s) as timeout_s,
-    case when in_case = 'expired' then any_value(seconds_between(l.used_time, l.refused_time)) end as unused_s,
-    case when len(i.instances) > 1 then len(i.instances) end as initialised,
-    case when len(i.instances) > 1 then i.instances end as instances,
-    case when len(i.instances) = 1 and in_case is null then i.instances[1] end as only_instance,
+    len(i.instances) as initialised,
+    i.instances,
     cast(sum(e.times) as bigint) as weight,
     flatten(list(e.places)) as evidence
 from by_error e
 left join instances i on i.transactional_id = e.transactional_id
 left join timed_out t on t.transactional_id = e.transactional_id
-left join last_uses l on l.transactional_id = e.transactional_id
 where e.code <> 'INVALID_TXN_STATE' or t.open_s is not null
 group by e.transactional_id, e.client, i.instances

@@ -1,4 +1,4 @@
--- One row for each client of a group that causes rebalances again and again in the same way.
+-- One row for each cause of a group that causes rebalances again and again.
 with counted as (
     select group_id, count(*) as formed, nullif(count(*) filter (where not is_forming), 0) as rebalances
     from rebalances
@@ -17,15 +17,19 @@ select
     l.group_id,
     l.client,
     l.is_grave,
-    case
-        when not l.is_consuming then l.cause || '_of_others'
-        when l.cause = 'session' and f.member is not null then 'stalled'
-        else l.cause
-    end as in_case,
+    if(l.cause = 'session' and f.member is not null, 'stalled', l.cause) as what,
+    case when l.is_consuming then what end as in_case,
+    map {
+        'poll': 'exceeded max.poll.interval.ms', 'session': 'vanished without leaving',
+        'stalled': 'was silent for longer than its session', 'fenced': 'was fenced and joined again',
+        'restart': 'left and was started anew', 'resubscribed': 'left and came back without a restart',
+        'metadata': 'joined again by itself', 'subscription': 'changed its subscription'
+    }[what] as deed,
     c.rebalances,
     case when c.rebalances is null then c.formed end as formed,
     l.span_s,
     l.times,
+    l.more_clients,
     case when l.cause = 'poll' then m.rebalance_timeout_s end as timeout_s,
     case when l.cause not in ('poll', 'restart') then nullif(regexp_extract(l.text, '(?s): (.*)', 1), '') end as detail,
     case when l.cause = 'session' then d.records end as delivered,

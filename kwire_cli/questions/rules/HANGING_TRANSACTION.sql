@@ -11,16 +11,6 @@ select
     since,
     coordinator,
     case when is_hanging then 'without this partition' end as lacks,
-    null::double as span_s,
-    null::bigint as responses,
-    null::varchar[] as clients,
-    null::bigint as last_stable_offset,
-    null::bigint as high_watermark,
-    null::varchar as holder,
-    null::varchar as holder_id,
-    null::bigint as producer_id,
-    null::integer as epoch,
-    null::varchar as what_it_did,
     end_offset - first_offset as weight,
     [place] as evidence
 from open_in_logs

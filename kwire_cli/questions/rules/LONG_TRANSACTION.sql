@@ -13,16 +13,6 @@ select
     max(duration_s) as longest_s,
     round(1000 * arg_max(timeout_s, duration_s))::bigint as timeout_ms,
     any_value(transactional_id) as transactional_id,
-    null::double as span_s,
-    null::bigint as responses,
-    null::varchar[] as clients,
-    null::bigint as last_stable_offset,
-    null::bigint as high_watermark,
-    null::bigint as behind,
-    null::varchar as holder,
-    null::bigint as producer_id,
-    null::integer as epoch,
-    null::boolean as is_open,
     max(duration_s) as weight,
     flatten(list(places[1:2])) as evidence
 from long

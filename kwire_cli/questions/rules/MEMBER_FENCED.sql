@@ -1,5 +1,5 @@
 -- One row for each client and error by which a coordinator no longer accepts it as a member of a group, or by which it
--- refuses commits of a client that never was a member.
+-- refuses commits of a client that is not a member: it left, or never was one (`outsider`).
 with numbered as (
     select
         *,
@@ -26,7 +26,9 @@ fenced as (
 outsiders as (
     select
         group_id, client, error, max(software) as software, count(*) as times, evidence(place) as evidence,
-        {'api': api, 'silence_s': null::double, 'session_timeout_s': null::double} as first_time
+        {'api': api, 'silence_s': null::double, 'session_timeout_s': null::double} as first_time,
+        case when (group_id, client) in (select (group_id, client) from numbered where accepted > 0) then 'left'
+            else 'outsider' end as in_case
     from member_calls
     where error in ('UNKNOWN_MEMBER_ID', 'ILLEGAL_GENERATION') and member_id is null and api = 'OffsetCommit'
     group by group_id, client, error, api
@@ -35,7 +37,8 @@ select
     group_id,
     client,
     in_case,
-    case when in_case is not null then true end as is_outsider,
+    case when in_case = 'outsider' then true end as is_outsider,
+    case when in_case = 'left' then true end as has_left,
     error,
     software,
     case when times > 1 then times end as times,
@@ -45,4 +48,4 @@ select
         as session_timeout_s,
     f.times as weight,
     evidence
-from (select *, null as in_case from fenced union all by name select *, 'outsider' as in_case from outsiders) f
+from (select * from fenced union all by name select * from outsiders) f

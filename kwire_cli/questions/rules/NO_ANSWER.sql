@@ -19,7 +19,11 @@ waiting as (
         case  -- a broker answers the requests of a connection one by one
             when c.response_time is not null then seconds_between(c.request_time, c.response_time)
             else seconds_between(
-                greatest(c.request_time, l.last_answer_time), coalesce(t.closed_time, e.last_time)
+                greatest(c.request_time, l.last_answer_time),
+                least(coalesce(t.closed_time, e.last_time), (
+                    select min(began) from pauses p
+                    where p.capture_point is not distinct from c.capture_point and p.began >= c.request_time
+                ))
             )
         end as waited_s,
         c.response_time is null and t.closed_by = 'client' and a.last_request > t.closed_time as is_given_up

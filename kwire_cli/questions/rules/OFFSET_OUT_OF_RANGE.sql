@@ -3,7 +3,8 @@
 with refused as (
     select
         client, client_host, broker_address, topic_partition, max(software) as software, count(*) as answers,
-        arg_min(fetch_offset, place.ordinal) as fetch_offset, min(place.ordinal) as ordinal, evidence(place) as evidence
+        arg_min(fetch_offset, place.ordinal) as fetch_offset,
+        arg_max(connection, place.ordinal) as connection, max(place.ordinal) as last_ordinal, min(place.ordinal) as ordinal, evidence(place) as evidence
     from fetched
     where error_code = 1 and fetch_offset is not null and not is_internal
     group by client, client_host, broker_address, topic_partition
@@ -55,12 +56,19 @@ select
     case when e.asked_time = -1 then e.listed_offset end as latest_offset,
     case when e.asked_time >= 0 then e.listed_offset end as offset_of_time,
     case
+        when e.asked_time is null and t.closed_by = 'client' and not exists (
+            select 1 from fetched f
+            where f.client = r.client and f.topic_partition = r.topic_partition and f.place.ordinal > r.last_ordinal
+        ) then true
+    end as has_stopped,
+    case
         when coalesce(log_start, k.start_before) is not null then latest_offset - greatest(r.fetch_offset, 0)
     end as skipped,
     nullif(greatest(log_start - r.fetch_offset, skipped, 0), 0) as lost,
     r.answers as weight,
     list_append(r.evidence, e.place) as evidence
 from refused r
+left join (select connection, closed_by from connections) t using (connection)
 left join logs k using (broker_address, topic_partition, ordinal)
 left join starts s using (topic_partition, ordinal)
 left join resets e using (client, client_host, topic_partition, ordinal)

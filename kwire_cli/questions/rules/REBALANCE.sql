@@ -18,6 +18,7 @@ totals as (
         group_id, count(*) as rebalances, max(seconds) as longest_s, max(stopped_s) as stopped_s, max(away_s) as away_s,
         arg_max(away_member, away_s) as away_member,
         first(greatest(stopped_s, away_s) order by coalesce(seconds, 0) desc, number) as waited_s,
+        nullif(count(*) filter (where is_unchanged), 0) as unchanged,
         coalesce(evidence(trigger_place), evidence(place)) as evidence
     from again
     group by group_id
@@ -25,7 +26,7 @@ totals as (
 select
     r.group_id,
     g.unit,
-    case when not g.is_consuming then 'others' when r.is_alarming then r.cause end as in_case,
+    case when not g.is_consuming then 'others' when r.is_alarming then 'grave' end as in_case,
     r.is_alarming,
     t.rebalances,
     case when t.rebalances = 1 then 'it' when r.seconds = t.longest_s then 'the longest' else 'one' end as which,

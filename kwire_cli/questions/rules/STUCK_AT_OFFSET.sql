@@ -42,7 +42,8 @@ ranked as (
         ) as nth
     from stuck s
     join repeated r using (group_id, topic_partition, fetch_offset)
-)
+),
+slow as (select group_id, count(*) as polls from rebalance_triggers where cause = 'poll' group by group_id)
 select
     group_id,
     clients,
@@ -54,7 +55,10 @@ select
     span_s,
     nullif(committed_offset, -1) as committed_offset,
     list_sort(list_filter(all_reads, lambda p: p <> topic_partition || ' from offset ' || fetch_offset)) as others,
+    s.polls,
+    case when s.polls is not null then 'poll' end as in_case,
     reads as weight,
     evidence
 from ranked
+left join slow s using (group_id)
 where nth = 1

@@ -60,16 +60,10 @@ skipping as (
 )
 select
     g.topic,
-    null as in_case,
-    null::varchar as software,
     g.clients,
     seconds_between(g.seen_time, g.gone_time) as after_s,
-    null::double as again_s,
     g.answers,
     d.deleters,
-    null::varchar[] as readers,
-    null::varchar as partition_name,
-    null::bigint as fetch_offset,
     g.answers as weight,
     list_prepend(d.place, g.evidence) as evidence
 from gone g

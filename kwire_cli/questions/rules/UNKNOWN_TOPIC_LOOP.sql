@@ -1,5 +1,5 @@
 -- One row for each client and topic that it keeps asking for and that does not exist, or not any more since a time
--- that the capture does not show (see TOPIC_DELETED, which runs before).
+-- that the capture does not show (see TOPIC_DELETED and UNKNOWN_PARTITION, which run before).
 with known as (select topic, max(response_time) as last_time from described_topics where error_code = 0 group by topic),
 unknown as (
     select
@@ -14,7 +14,10 @@ unknown as (
         and c.api in (
             'Metadata', 'Produce', 'Fetch', 'ListOffsets', 'DescribeTopicPartitions', 'OffsetForLeaderEpoch'
         )
-        and e.topic not in (select error from explained where code = 'TOPIC_DELETED')
+        and e.topic not in (
+            select error from explained
+            where code in ('TOPIC_DELETED', 'UNKNOWN_PARTITION') and coalesce(client = c.client, true)
+        )
     group by c.client, c.client_host, e.topic
 ),
 alike as (

@@ -48,20 +48,6 @@ grouped as (
     from known k
     join ranked r on r.span = k.span and r.name is not distinct from k.name
 ),
-by_error as (
-    select place, number, error, count(*) as occurrences
-    from (select place, number, unnest(errors) as error from grouped)
-    group by place, number, error
-),
-error_maps as (
-    select
-        place,
-        number,
-        sum(occurrences)::bigint as error_count,
-        map(list(error order by occurrences desc, error), list(occurrences order by occurrences desc, error)) as errors
-    from by_error
-    group by place, number
-),
 by_stage as (
     select place, number, stage.key as stage, sum(stage.value)::bigint as took_us
     from (select place, number, unnest(map_entries(stages_us)) as stage from grouped)
@@ -96,7 +82,9 @@ counted as (
         count(*) filter (where g.throttle_us > 0) as throttled,
         coalesce(sum(g.throttle_us) filter (where g.throttle_us > 0), 0) / 1e6 as throttle_seconds,
         case when $by = 'broker' then max(g.broker) end as node_id,
-        coalesce(list(distinct g.software order by g.software) filter (where g.software is not null), []) as software
+        coalesce(list(distinct g.software order by g.software) filter (where g.software is not null), []) as software,
+        coalesce(sum(len(g.errors)), 0)::bigint as error_count,
+        counts_of(g.errors) as errors
     from grouped g
     group by g.place, g.name, g.number
 )
@@ -105,10 +93,7 @@ select
     g.request_bytes + g.response_bytes as bytes,
     round(g.requests / ($width_us / 1e6), 3) as requests_per_second,
     round((g.request_bytes + g.response_bytes) / ($width_us / 1e6), 3) as bytes_per_second,
-    coalesce(e.error_count, 0) as error_count,
-    coalesce(e.errors, map()) as errors,
     coalesce(s.stages_seconds, map()) as stages_seconds
 from counted g
-left join error_maps e on e.place = g.place and e.number = g.number
 left join stage_maps s on s.place = g.place and s.number = g.number
 order by g.place, g.number

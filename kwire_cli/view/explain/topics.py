@@ -177,8 +177,9 @@ def explain_finding(rule: Rule) -> Iterator[Event]:
         rule.title,
         rule.meaning,
         f"What to do: {rule.advice['any']}",
-        *(f"{client}: {advice}" for client, advice in rule.advice.items() if client != "any"),
+        *(f"{client}: {advice}" for client, advice in rule.advice_by_family().items()),
         f"See {', '.join(rule.see)}." if rule.see else "",
+        *(f"Case {case}: {text}" for case, text in rule.case_texts()),
     )
 
 

@@ -35,15 +35,13 @@ def test_an_incident_is_named_by_its_cause(name, severity, code, subject):
 
 
 def test_the_answer_has_all_of_a_finding():
-    by_code = {finding["code"]: finding for finding in all_findings(INCIDENTS / "sasl.pcap")}
-    assert [*by_code] == ["AUTHENTICATION_FAILED", "SASL_MECHANISM_REFUSED", "NO_LOGIN", "PASSWORD_IN_CLEAR"]
-    finding = by_code["SASL_MECHANISM_REFUSED"]
-    assert finding["subject"] == "client billing"
+    finding, _, no_login, _ = all_findings(INCIDENTS / "sasl.pcap")
+    assert (finding["code"], finding["subject"]) == ("AUTHENTICATION_FAILED", "client billing")
     assert "it asked for SCRAM-SHA-512; the listener has PLAIN" in finding["text"]
     assert finding["evidence"][0]["frame"] == 10
     assert finding["meaning"]
     assert finding["advice"]
-    assert by_code["NO_LOGIN"]["text"].startswith("127.0.0.1:29092 closed 14 connections")
+    assert no_login["text"].startswith("127.0.0.1:29092 closed 14 connections")
 
 
 @pytest.mark.usefixtures("few_rules")

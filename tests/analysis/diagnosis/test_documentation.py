@@ -29,8 +29,9 @@ def made():
             f"*{kind.severity.capitalize()}.* {kind.title} {kind.meaning}",
             f"*What to do.* {kind.advice['any']}{see}",
         ]
-        if by_client := [f"**{client}:** {text}" for client, text in kind.advice.items() if client != "any"]:
+        if by_client := [f"**{client}:** {text}" for client, text in kind.advice_by_family().items()]:
             parts.append(" ".join(by_client))
+        parts += [f"*Case {case}.* {text}" for case, text in kind.case_texts()]
         lines += ["", f"### {kind.code}", "\\\n".join(parts)]
     return "\n".join(lines)
 

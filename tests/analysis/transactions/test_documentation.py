@@ -29,7 +29,6 @@ def test_the_page_names_all_columns_events_and_findings():
         "DUPLICATE_BATCH",
         "FENCED_PRODUCER",
         "MESSAGE_TOO_LARGE",
-        "RECORDS_NEAR_LIMIT",
         "SEQUENCE_GAP",
     }
     codes = of_producers & {rule.code for rule in rules()}

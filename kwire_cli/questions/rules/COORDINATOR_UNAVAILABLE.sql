@@ -74,9 +74,14 @@ select
     client,
     -- a new cluster makes the coordinator's topic in a second or two
     is_unwritten or (answers >= 4 and lasted_s >= 3) as is_long,
-    case when bool_or(is_unwritten) then 'write' when bool_and(is_transactional) then 'transactions' end as in_case,
+    case
+        when not is_long then 'moment'
+        when bool_or(is_unwritten) then 'write'
+        when bool_and(is_transactional) then 'transactions'
+    end as in_case,
     max(software) as software,
     sum(answers)::bigint as answers,
+    sum(answers) as weight,
     list_sort(list_distinct(flatten(list(apis)))) as apis,
     list_sort(list(distinct key)) as keys,
     list_sort(list_distinct(flatten(list(errors)))) as errors,
