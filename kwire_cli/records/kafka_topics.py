@@ -195,12 +195,6 @@ OWN_TOPICS = frozenset({*COORDINATORS, *FRAMED})
 FRAME_VERSION = 1
 """The version that Kafka writes and reads; the preview in 2.8 had version 0."""
 
-OTHER_VALUE_VERSIONS = {("ShareUpdateValue", 1): 0}
-"""Values whose version differs from the version of their layout.
-
-ShareCoordinator.SHARE_UPDATE_RECORD_VALUE_VERSION was 1 at first; 4.1.0 and 4.4.0 write 0.
-"""
-
 _FRAME = lower(METADATA_FRAME)
 
 
@@ -389,8 +383,7 @@ def _value(catalog: Catalog, name: str | None, data: Any) -> Payload:
     if not name:
         return Payload("value", "", version, data, start=start)
     spec = catalog.message(name)
-    payload = plain_body("value", spec, version, data, start, layout=OTHER_VALUE_VERSIONS.get((name, version)))
-    return _in_early_layout(payload, catalog)
+    return _in_early_layout(plain_body("value", spec, version, data, start), catalog)
 
 
 def _in_early_layout(payload: Payload, catalog: Catalog) -> Payload:

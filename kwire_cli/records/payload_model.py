@@ -38,17 +38,15 @@ def own_definition(name: str) -> MessageSpec:
     return definition.spec
 
 
-def decode_body(spec: MessageSpec, version: int, data: Any, start: int = 0, *, layout: int | None = None) -> Body:
-    """Decode the bytes of `data` from `start` on as a message. An unknown version is decoded by the nearest layout, as
-    a
-    guess.
+def decode_body(spec: MessageSpec, version: int, data: Any, start: int = 0) -> Body:
+    """Decode the bytes of `data` from `start` on as a message.
 
-    `layout` is the version of the layout if it is known to be another number.
+    An unknown version is decoded by the nearest layout, as a guess.
     """
     valid = spec.valid_versions
     notes: tuple[Anomaly, ...] = ()
-    nearest = min(max(version, valid.low), valid.high) if layout is None else layout
-    if layout is None and nearest != version:
+    nearest = min(max(version, valid.low), valid.high)
+    if nearest != version:
         notes = (
             Anomaly(
                 "UNKNOWN_VERSION",
@@ -165,13 +163,8 @@ def cut(path: str, kind: str, data: Any, what: str = "its version") -> Payload:
     )
 
 
-def plain_body(
-    path: str, spec: MessageSpec, version: int, data: Any, start: int = 0, *, layout: int | None = None
-) -> Payload:
-    """Decode the bytes from `start` on as a message whose version is known, or is a field of the message.
-
-    `layout` is as in `decode_body`.
-    """
+def plain_body(path: str, spec: MessageSpec, version: int, data: Any, start: int = 0) -> Payload:
+    """Decode the bytes from `start` on as a message whose version is known, or is a field of the message."""
     if not spec.valid_versions:
         return kept(
             path,
@@ -181,7 +174,7 @@ def plain_body(
             Anomaly("UNKNOWN_VERSION", "", 0, f"{spec.name} is reserved: no version of it is valid"),
             start,
         )
-    return Payload(path, spec.name, version, data, decode_body(spec, version, data, start, layout=layout))
+    return Payload(path, spec.name, version, data, decode_body(spec, version, data, start))
 
 
 def versioned(path: str, spec: MessageSpec, data: Any) -> Payload:

@@ -19,7 +19,6 @@ from kwire_cli.records.kafka_topics import (
     FRAMED,
     MARKERS,
     MESSAGES,
-    OTHER_VALUE_VERSIONS,
     TRANSACTION_STATUS,
     TRANSACTION_VALUE,
     UNKNOWN,
@@ -160,8 +159,7 @@ class Payloads:
     def _value(self, name: str | None, value: Given) -> bytes:
         value.only({"version", "data"})
         version = _int16(value, "version")
-        layout = OTHER_VALUE_VERSIONS.get((name or "", version or 0), version)
-        return _prefix(version) + self._body(name, value, layout)
+        return _prefix(version) + self._body(name, value, version)
 
     def _framed(self, value: Given) -> bytes:
         value.only({"type", "version", "data"})

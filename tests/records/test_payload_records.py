@@ -69,7 +69,7 @@ def entries(module):
         ("__consumer_offsets", 7, 0, "ConsumerGroupTargetAssignmentMemberValue"),
         ("__consumer_offsets", 8, 0, "ConsumerGroupCurrentMemberAssignmentValue"),
         ("__share_group_state", 0, 0, "ShareSnapshotValue"),
-        ("__share_group_state", 1, 1, "ShareUpdateValue"),  # 4.0 wrote the layout of version 0 as version 1
+        ("__share_group_state", 1, 0, "ShareUpdateValue"),
     ],
 )
 def test_a_record_in_an_early_layout(topic, kind, version, message):

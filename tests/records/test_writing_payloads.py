@@ -113,11 +113,6 @@ def test_every_framed_record(topic):
         (OFFSETS, b"\x00\x63abc", b"\0\5abc"),  # a type that is not known
         (OFFSETS, b"\0", b"\0"),  # cut
         (OFFSETS, b"", b""),
-        (
-            "__share_group_state",
-            b"\0\1" + sample("ShareUpdateKey", 0)[1],
-            b"\0\1" + sample("ShareUpdateValue", 0)[1],
-        ),  # version 1 by the layout of 0
         (METADATA, None, bytes((1, 99, 3)) + b"abc"),
         (METADATA, None, b"\1"),
         (METADATA, None, None),
