@@ -103,11 +103,9 @@ _MAIN = {"groups": "state", "members": "clientId", "listeners": "port", "brokers
 """The field that is shown for an added or removed row, if it is not the first field after the key."""
 _QUIET = re.compile(
     r"(commit|currentState|assignment|create|write|transactionLastUpdate|transactionStart)Timestamp(Ms)?"
-    r"|committed|lastUpdate|(partition|broker)Epoch|metadataHash|pendingOffsets"
-    r"|recordOffset|logPartition"
+    r"|committed|lastUpdate|(partition|broker)Epoch|metadataHash|offsets|pendingOffsets|recordOffset|logPartition"
 )
 """Fields of times, and fields that repeat other fields or rows. Their changes are not shown."""
-_QUIET_IN = {"groups": "offsets", "transactions": "offset"}
 _NO_ROW: Pair = ({}, {})
 
 
@@ -157,7 +155,7 @@ def _changes(listing: Listing, old: Pair, new: Pair) -> Iterator[Cells]:
     if (before and after) or not listing.keys:
         change = "changed"
         differ = [name for name in before | after if before.get(name) != after.get(name)]
-        fields = [name for name in differ if name != _QUIET_IN.get(listing.name) and not _QUIET.fullmatch(name)]
+        fields = [name for name in differ if not _QUIET.fullmatch(name)]
         row = {name: shown.get(name) for name in listing.key_names}
     else:
         change = "removed" if before else "added"

@@ -115,7 +115,7 @@ class Transactions(CoordinatorState):
         self.undecoded = 0
         for kept in self.live.values():
             if record := self.decode(kept, hide):
-                row = {**record.key, "state": record.status, **record.value, "offset": kept.offset}
+                row = {**record.key, "state": record.status, **record.value, "recordOffset": kept.offset}
                 del row[TRANSACTION_STATUS], row["transactionPartitions"]
                 row["lastUpdate"] = instant(row["transactionLastUpdateTimestampMs"])
                 yield "transactions", row | {"partitions": partitions_in(record.value)}

@@ -16,7 +16,7 @@ def put(name="tx", status=1, **more):
 
 def test_the_newest_value_counts_with_its_state_by_name():
     log = Log("__transaction_state").add(put()).add(put(status=2)).add(put("other", status=7))
-    assert [(row["transactionalId"], row["state"], row["offset"]) for row in log.rows("transactions")] == [
+    assert [(row["transactionalId"], row["state"], row["recordOffset"]) for row in log.rows("transactions")] == [
         ("tx", "PrepareCommit", 1),
         ("other", "PrepareEpochFence", 2),
     ]
