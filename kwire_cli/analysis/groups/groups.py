@@ -31,8 +31,6 @@ MOST_EVENTS = 30
 """Maximum number of events of a group that are displayed, unless the group is chosen by name."""
 SHOWN_AWAY = 0.1
 """Minimum time without partitions that is displayed, in seconds. The round trips of any rebalance take less."""
-MOST_CHOSEN = 1000
-"""Maximum number of events of a chosen group that are displayed."""
 GROUPS = (
     Column("group"),
     Column("protocol", keep=2),
@@ -127,7 +125,7 @@ class Groups(TableFold):
         Nothing can be added afterwards.
         """
         self.finish()
-        parameters = {**PARAMETERS, "names": list(names), "limit": MOST_CHOSEN if names else MOST_EVENTS}
+        parameters = {**PARAMETERS, "names": list(names), "limit": None if names else MOST_EVENTS}
         blocks = group_blocks(partial(self.rows, **parameters))
         return Answer("groups", [*blocks, *self.dropped_notes()])
 

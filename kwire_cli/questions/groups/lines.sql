@@ -1,4 +1,5 @@
--- One row for each event of a group that is shown to people: the first $limit ones. `in_case` chooses its text.
+-- One row for each event of a group that is shown to people: the first $limit ones, or all if $limit is null. `in_case`
+-- chooses its text.
 with shown as (
     select
         *,
@@ -12,7 +13,7 @@ named as (
     select e.*, coalesce(m.name, left(e.member, 8), e.client) as name
     from shown e
     left join group_members m using (group_id, member)
-    where e.nth <= $limit
+    where coalesce(e.nth <= $limit, true)
 ),
 changed as (
     select r.*, case when t.cause = 'metadata' then m.name || ' ' || t.text end as beginning
