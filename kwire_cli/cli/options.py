@@ -244,8 +244,8 @@ class Captures(Capture):
     capture_point: str | None = option(
         "--capture-point",
         rare=True,
-        metavar="TEMPLATE",
-        help="Name a file's capture point: '{parent}' or 'broker-\\d+'.  [default: its folder]",
+        metavar="REGEX",
+        help="Name a file's capture point by its path: 'broker-\\d+'.  [default: its folder]",
     )
 
     @property

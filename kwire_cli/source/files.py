@@ -42,31 +42,26 @@ def _matching(place: Place, text: str) -> list[str]:
     return sorted(glob.glob(text, recursive=True))  # noqa: PTH207 - a glob may have no folder before it
 
 
-_FIELD = re.compile(r"\{(name|stem|parent(?:\.parent)*)\}")
-_BRACED = re.compile(r"\{[A-Za-z_][\w.]*\}")
-_FORMS = "it takes {parent}, {parent.parent}, {name}, {stem}, or a regular expression such as broker-\\d+"
+_EXAMPLE = "it takes a regular expression such as broker-\\d+"
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
     """The rule that determines the capture point of a file. By default it is the file's folder.
 
-    `template` is a string with fields of the path (`{parent}`), or a regular expression.
+    `pattern` is a regular expression: the point is the part of the absolute path that it matches, or its groups.
     """
 
-    template: str | None = None
+    pattern: str | None = None
 
     def __post_init__(self) -> None:
-        unknown = [field for field in _BRACED.findall(self.template or "") if not _FIELD.fullmatch(field)]
-        if unknown:
-            raise InputError(f"--capture-point {self.template!r}: a path has no field {unknown[0]}; {_FORMS}")
-        if self.template is not None and not _FIELD.search(self.template):
-            try:
-                re.compile(self.template)
-            except re.error as error:
-                raise InputError(
-                    f"--capture-point {self.template!r}: not a regular expression ({error}); {_FORMS}"
-                ) from None
+        if self.pattern is None:
+            return
+        try:
+            re.compile(self.pattern)
+        except re.error as error:
+            reason = f"--capture-point {self.pattern!r}: not a regular expression ({error}); {_EXAMPLE}"
+            raise InputError(reason) from None
 
     def name(self, path: str) -> str:
         """Return the name of a file's capture point.
@@ -75,34 +70,19 @@ class Naming:
             InputError: The regular expression does not match the path.
 
         """
-        if self.template is None:
+        if self.pattern is None:
             return location(path_of(path).parent)
-        whole = location(path_of(path).absolute())
-        if _FIELD.search(self.template):
-            return _FIELD.sub(lambda match: _field(whole, match[1]), self.template)
-        path_match = re.search(self.template, whole)
-        if path_match is None:
-            raise InputError(f"--capture-point {self.template!r} does not match this path; {_FORMS}", file=path)
-        return "/".join(group or "" for group in path_match.groups()) if path_match.groups() else path_match[0]
+        match = re.search(self.pattern, location(path_of(path).absolute()))
+        if match is None:
+            raise InputError(f"--capture-point {self.pattern!r} does not match this path; {_EXAMPLE}", file=path)
+        return "/".join(group or "" for group in match.groups()) if match.groups() else match[0]
 
     def key(self, path: str) -> str:
         """Return a key that is equal for all files of a capture point, even if their folder is written differently."""
-        if self.template is not None:
+        if self.pattern is not None:
             return self.name(path)
         folder = str(path_of(path).absolute().parent)
         return folder if "://" in folder else os.path.normpath(folder)
-
-
-def _field(path: str, name: str) -> str:
-    """Return a field of a path: the name of the file, its name without suffix, or the name of a folder above it."""
-    place = path_of(path)
-    if name == "name":
-        return place.name
-    if name == "stem":
-        return place.name.partition(".")[0] or place.name
-    for _ in name.split("."):
-        place = place.parent
-    return place.name
 
 
 PIECE = 1 << 18

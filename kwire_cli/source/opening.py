@@ -261,7 +261,7 @@ class Inputs:
         """Return the capture points among the inputs, if there may be several captures."""
         how = self._how
         arguments = dict.fromkeys(self._arguments)
-        named = how.naming.template is not None
+        named = how.naming.pattern is not None
         if not how.groups_captures or (len(arguments) < 2 and not named):
             return None
         from kwire_cli.source.capture_inputs import CapturePoints  # noqa: PLC0415 - imported when used

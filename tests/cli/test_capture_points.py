@@ -60,8 +60,8 @@ def test_two_folders_are_two_captures(tmp_path, monkeypatch, one, other):
     found = rows(first, second)
     assert without(found, "capture", "file") == rows(first) + rows(second)
     assert {(line["capture"], line["file"]) for line in found} == {("A", str(first)), ("B", str(second))}
-    assert {line["capture"] for line in rows(first, second, "--capture-point", "{parent}-{parent.parent}")} == {
-        f"{each}-{tmp_path.name}" for each in "AB"
+    assert {line["capture"] for line in rows(first, second, "--capture-point", "([^/]+)/([AB])/")} == {
+        f"{tmp_path.name}/{each}" for each in "AB"
     }
 
 

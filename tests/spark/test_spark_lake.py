@@ -20,7 +20,7 @@ def test_capture_points_are_text(spark, tmp_path):
     folder = tmp_path / "007"
     folder.mkdir()
     (folder / "c.pcap").write_bytes(CAPTURE.read_bytes())
-    export([str(folder)], tmp_path / "lake", Wanted(chosen("frames"), Reading(naming=Naming("{parent}"))))
+    export([str(folder)], tmp_path / "lake", Wanted(chosen("frames"), Reading(naming=Naming("007"))))
     query = "select capture_point, cast(day as string) as day, count(*) as frames from frames group by all"
     answer = spark_lake.answer(spark, str(tmp_path / "lake"), query).read_all().to_pylist()
     assert answer == [{"capture_point": "007", "day": "2026-11-21", "frames": 148}]
