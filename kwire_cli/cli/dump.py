@@ -197,7 +197,7 @@ def _write_page(environment: Environment, options: Options) -> Exit:
     from kwire_cli.analysis.subjects import add_all
     from kwire_cli.cli.questions import typed
     from kwire_cli.cli.report import write_report
-    from kwire_cli.view.page.report import LineDetails
+    from kwire_cli.view.page.details import Details
 
     refuse(options, _NO_PAGE_OPTIONS, "is not for a page")
     redaction = Redaction(options.catalog, show_secrets=options.show_secrets)
@@ -205,7 +205,7 @@ def _write_page(environment: Environment, options: Options) -> Exit:
     with environment.answering():
         inputs = open_inputs(options.paths, _build_reading(options), Terminal(environment), takes=BATCHES.kinds)
         add_all(inputs, report)
-        write_report(environment, report, LineDetails(redaction), options.paths, typed(options.paths), "logs")
+        write_report(environment, report, Details(redaction), options.paths, typed(options.paths), "logs")
     return Exit.DONE
 
 

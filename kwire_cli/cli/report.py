@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kwire_cli.cli.environment import Environment
-    from kwire_cli.view.page.report import LineDetails
+    from kwire_cli.view.page.details import Details
 
 EXAMPLES = (
     ("kwire report incident.pcap -o report.html", "what is wrong, who was there, and every frame, on one page"),
@@ -55,13 +55,13 @@ def command(environment: Environment, options: Options) -> Exit:
 
 def write_page(environment: Environment, options: Page, tab: str = "") -> Exit:
     """Write the page. `tab` is the name of the tab that it shows first."""
-    from kwire_cli.view.page.report import LineDetails
+    from kwire_cli.view.page.details import Details
 
     refuse_terminal(environment, "html")
     choice = Choice(options, options.catalog, show_secrets=options.show_secrets)
     redaction = Redaction(reading_of(options).catalog, show_secrets=options.show_secrets)
-    details = LineDetails(redaction)
-    report = Report(redaction, choice.takes if choice.chooses else None, details.add_line)
+    details = Details(redaction)
+    report = Report(redaction, choice.takes if choice.chooses else None, details.add)
     with environment.answering():
         ask(environment, options, report, connections=True, checked=True)
         write_report(environment, report, details, options.source, typed_inputs(options), tab)
@@ -71,7 +71,7 @@ def write_page(environment: Environment, options: Page, tab: str = "") -> Exit:
 def write_report(
     environment: Environment,
     report: Report,
-    details: LineDetails,
+    details: Details,
     source: Sequence[str],
     arguments: str,
     tab: str,

@@ -12,10 +12,13 @@ import zlib
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from kwire_cli.view.bounded_outline import of_line
 from kwire_cli.view.json import dumps
 from kwire_cli.view.rows import Field
 
 if TYPE_CHECKING:
+    from kwire_cli.message.redaction import Redaction
+    from kwire_cli.source.kafka.captured import Captured
     from kwire_cli.view.bounded_outline import BoundedOutline
 
 CHUNK = 64
@@ -25,13 +28,14 @@ MOST_BYTES = 12 << 20
 
 
 class Details:
-    """The entries of a page, up to `most` bytes. An entry is identified by the key of its frame or batch."""
+    """The entries of lines of captures in a page, up to `most` bytes, by capture point and number."""
 
-    def __init__(self, most: int = MOST_BYTES) -> None:
+    def __init__(self, redaction: Redaction, most: int = MOST_BYTES) -> None:
         self.chunks: list[str] = []
         """Chunks of entries: JSON, compressed with zlib, in base64."""
         self.at: dict[Any, int] = {}
-        """The numbers of entries by key."""
+        """The numbers of entries by capture point and number of the line."""
+        self._redaction = redaction
         self._most = most
         self._size = 0
         self._waiting: list[dict[str, Any]] = []
@@ -41,13 +45,16 @@ class Details:
         """Return whether further entries are dropped."""
         return self._size >= self._most
 
-    def add(self, key: Any, outline: BoundedOutline) -> None:
-        """Add an entry, unless the page is full."""
+    def add(self, line: Captured) -> bool:
+        """Add a line, unless the page is full. Return whether there is room for another one."""
         if not self.is_full:
-            self.at[key] = len(self.at)
+            hidden = self._redaction.line(line)
+            outline = of_line(self._redaction.catalog, line, hidden, self._redaction.record, full=False)
+            self.at[line.origin.capture, line.number] = len(self.at)
             self._waiting.append(entry(outline))
             if len(self._waiting) == CHUNK:
                 self.finish()
+        return not self.is_full
 
     def finish(self) -> None:
         """Compress the remaining entries of an incomplete chunk."""

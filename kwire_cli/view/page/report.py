@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.ladder import answer_text, request_text
 from kwire_cli.errors import counted
-from kwire_cli.view.bounded_outline import of_line
 from kwire_cli.view.lines import escaped
 from kwire_cli.view.page.answers import document_of
-from kwire_cli.view.page.details import MOST_BYTES, Details
-from kwire_cli.view.page.rows import CALLS, Rows
+from kwire_cli.view.page.rows import Rows
 from kwire_cli.view.page.shell import empty, input_names, page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kwire_cli.analysis.report import Report
-    from kwire_cli.message.redaction import Redaction
-    from kwire_cli.source.kafka.captured import Captured
+    from kwire_cli.view.page.details import Details
 
 MOST_ROW_BYTES = 16 << 20
 """Maximum size of the calls of one page in bytes."""
@@ -32,23 +29,8 @@ _COUNTS = ("requests", "errors", "bytes", "p50_us", "p99_us")
 _SEVERITIES = {"error": "error", "warning": "warning"}
 
 
-class LineDetails(Details):
-    """Fields and bytes of lines of captures, by capture point and number."""
-
-    def __init__(self, redaction: Redaction, most: int = MOST_BYTES) -> None:
-        super().__init__(most)
-        self._redaction = redaction
-
-    def add_line(self, line: Captured) -> bool:
-        """Add a line. Return whether there is room for another one."""
-        hidden = self._redaction.line(line)
-        hide = self._redaction.record
-        self.add((line.origin.capture, line.number), of_line(self._redaction.catalog, line, hidden, hide, full=False))
-        return not self.is_full
-
-
 def report_page(
-    report: Report, details: LineDetails, sources: Sequence[str], arguments: str, tab: str = ""
+    report: Report, details: Details, sources: Sequence[str], arguments: str, tab: str = ""
 ) -> Iterator[str]:
     """Yield the text of the page of a report.
 
@@ -95,7 +77,7 @@ def _verdict(report: Report) -> tuple[str, str]:
 
 def _calls(report: Report, details: Details, start: int | None, arguments: str) -> tuple[Rows, dict[str, str] | None]:
     """Return the calls that the page has room for, and a note with a command for the others."""
-    rows = Rows(CALLS, start)
+    rows = Rows(start)
     lines = report.asked("calls")
     for line in lines:
         if rows.size >= MOST_ROW_BYTES:

@@ -63,19 +63,18 @@ NUMBERS = ("request", "response", "asked_at", "answered_at", "is_wait", "expects
 
 
 class Rows:
-    """Rows stored by column. Columns without any value are left out.
+    """Calls stored by column. Columns without any value are left out.
 
     Times are relative to `start`. `size` is the approximate size of the rows in bytes.
     """
 
-    def __init__(self, columns: Sequence[RowColumn], start: int | None) -> None:
+    def __init__(self, start: int | None) -> None:
         self.count = 0
         self.size = 0
-        self._columns = columns
         self._start = start
         self._values: dict[str, list[Any]] = {name: [] for name in NUMBERS}
         self._words: dict[str, dict[Any, int]] = {}
-        for column in columns:
+        for column in CALLS:
             self._values[column.name] = []
             if column.type in {"word", "words"}:
                 self._words[column.name] = {}
@@ -84,7 +83,7 @@ class Rows:
         """Add a row. Missing values are null."""
         self.count += 1
         self.size += ROW_BYTES
-        for column in self._columns:
+        for column in CALLS:
             self._values[column.name].append(self._value(column, row.get(column.name)))
         for name in NUMBERS:
             self._values[name].append(row.get(name))
@@ -107,7 +106,7 @@ class Rows:
 
     def document(self) -> dict[str, Any]:
         """Return the rows as JSON."""
-        columns = [column for column in self._columns if self._has_values(column)]
+        columns = [column for column in CALLS if self._has_values(column)]
         names = [*(column.name for column in columns), *filter(self._is_known, NUMBERS)]
         return {
             "count": self.count,

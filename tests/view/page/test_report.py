@@ -121,7 +121,6 @@ def test_a_page_says_what_it_has_no_room_for_and_its_command_shows_the_rest(monk
 
 def test_details_end_at_a_number_of_bytes(monkeypatch):
     monkeypatch.setattr(Details.__init__, "__defaults__", (4000,))
-    monkeypatch.setattr(report_page.LineDetails.__init__, "__defaults__", (4000,))
     found = data_of("report", CAPTURE)
     assert found["rows"]["count"] == 166
     assert 0 < len(found["entries"]) < 332
