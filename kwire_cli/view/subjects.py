@@ -1,6 +1,6 @@
 """Lines of captures, frames and bodies as trees and as annotated hex.
 
-A frame of a capture has the same lines as a frame alone, below a line with its time, its connection and its request.
+A frame of a capture has the same lines as any other frame, below a line with its time, its connection and its request.
 Bytes of a capture that are not a frame have a title instead.
 """
 

@@ -210,7 +210,7 @@ def shown_table(table: Table) -> ShownTable | None:
 
 
 class TextTable(NamedTuple):
-    """The texts of a table for documents: its headings, whether each column is aligned to the right, and its rows."""
+    """The cells of a table for documents: its headings, whether each column is aligned to the right, and its rows."""
 
     headings: list[str]
     is_right: list[bool]
@@ -218,7 +218,7 @@ class TextTable(NamedTuple):
 
 
 def text_table(shown: ShownTable) -> TextTable:
-    """Return the texts of the displayed columns, without a limit of the width. Documents show no bars."""
+    """Return the cells of the displayed columns, without a limit of the width. Documents show no bars."""
     headings = []
     is_right = []
     cells = []

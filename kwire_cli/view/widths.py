@@ -1,6 +1,6 @@
 """Widths of text on a terminal, and the layout of tables whose rows arrive one by one.
 
-A wide character takes two cells and a combining mark none, so `len` is not the width of a text. The first functions
+A wide character takes two cells and a combining mark none, so `len` is not the width of a string. The first functions
 measure text, cut it, and fold it. `layout` then chooses the columns that a terminal has room for and their widths. It
 knows only the first rows of a table, because later rows are printed as they are decoded.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 Cut = Literal["middle", "end", "call", "list", "short"]
-"""The way to shorten a text: `middle` keeps both ends (`orders-…-app`), `end` keeps the beginning, `call` keeps the
+"""The way to shorten a string: `middle` keeps both ends (`orders-…-app`), `end` keeps the beginning, `call` keeps the
 beginning of a name and its version (`ConsumerGr… v1`), `list` keeps the first names and the number of further ones
 (`orders, payments, +22`), `short` keeps the digits that fit."""
 ELLIPSIS = "…"
@@ -31,7 +31,7 @@ _NARROW = "\u0300"
 
 
 def cell_width(text: str) -> int:
-    """Return the number of cells of a text without control characters. A wide character takes two."""
+    """Return the number of cells of a string without control characters. A wide character takes two."""
     if text.isascii() or max(text) < _NARROW:
         return len(text)
     return sum(map(_char_width, text))
@@ -45,7 +45,7 @@ def _char_width(char: str) -> int:
 
 
 def cut(text: str, width: int, how: Cut = "middle") -> str:
-    """Shorten a text to at most `width` cells."""
+    """Shorten a string to at most `width` cells."""
     if cell_width(text) <= width:
         return text
     if how == "list" and (names := text.split(", "))[1:]:
@@ -79,7 +79,7 @@ def _cut_list(names: list[str], width: int) -> str:
 
 
 def _head(text: str, width: int) -> str:
-    """Return the beginning of a text that fits."""
+    """Return the beginning of a string that fits."""
     if text.isascii():
         return text[:width]
     used = 0
@@ -112,7 +112,7 @@ def folded(lines: Iterable[Line], width: int) -> Iterator[Line]:
 
 
 def _hanging(text: str, width: int) -> str:
-    """Return the start of the second line of a text: the branches of its tree, and an indent."""
+    """Return the start of the second line of a string: the branches of its tree, and an indent."""
     match = _STEM.match(text)
     stem = (match.group() if match else "").replace("├", "│").replace("└", " ").replace("─", " ")
     return f"{stem}{' ' * _INDENT}"[: max(width - _LEAST, 0)]
@@ -160,7 +160,7 @@ _PIECES = re.compile(r"[^_./:,-]*[_./:,-]*")
 
 
 def wrapped(text: str, width: int) -> Iterator[str]:
-    """Yield a text in lines of at most `width` cells that end after a word.
+    """Yield a string in lines of at most `width` cells that end after a word.
 
     A longer word is split after one of `_./:,-`. A part without these characters is cut in the middle.
     """

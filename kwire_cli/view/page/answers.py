@@ -149,7 +149,7 @@ def _table(table: Table) -> Iterator[dict[str, Any]]:
 def _cells(column: Column, values: Sequence[Any], most: float) -> list[Any]:
     """Return the cells of a column.
 
-    Numbers have a text and a value for sorting. Bars are shares of the longest bar, sparklines are numbers, and other
+    Numbers have a string and a value for sorting. Bars are shares of the longest bar, sparklines are numbers, and other
     cells are texts.
     """
     if column.kind == "bar":
