@@ -2,20 +2,17 @@
 
 A label is obeyed: bytes that are labelled Fetch response 1 are decoded as that. If they do not fit, all versions of the
 message are tried, with all versions of the header. The versions that read the bytes to the last one, without an
-anomaly, are reported as the anomaly FITS_OTHERWISE. If the end of a message is missing, no version reads the last byte.
-Then a version is reported if its only anomaly is that the records of a partition end early.
+anomaly, are reported as the anomaly FITS_OTHERWISE.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from kwire_cli.engine.codes import TRUNCATED, Anomaly
+from kwire_cli.engine.codes import Anomaly
 from kwire_cli.engine.fits import fitting_versions
-from kwire_cli.engine.lower import entry_for
-from kwire_cli.engine.spans import walk
 from kwire_cli.errors import counted
-from kwire_cli.message.decoded import cut_records, decode
+from kwire_cli.message.decoded import decode
 from kwire_cli.message.encode import decode_header, header_spec
 from kwire_cli.records.kafka_topics import has_version_prefix, version_before
 from kwire_cli.spec.model import header_version_of, ranges
@@ -23,7 +20,6 @@ from kwire_cli.spec.model import header_version_of, ranges
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kwire_cli.engine.spans import Spans
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.spec.catalog import Catalog
     from kwire_cli.spec.model import MessageSpec
@@ -40,45 +36,24 @@ class Fit(NamedTuple):
     version: int
 
 
-def ends_early(spans: Spans) -> bool:
-    """Return whether bytes fit a layout but for their end, which is missing."""
-    return spans.flags == {len(spans.node) - 1: TRUNCATED}
-
-
-def body_fits(spec: MessageSpec, data: Any, start: int, stop: int, *, is_cut: bool) -> list[int]:
-    """Return the versions of a message that fit the bytes [start, stop); if `is_cut`, more bytes should follow."""
-    if not is_cut:
-        return fitting_versions(spec, data, start, stop)
-    versions = []
-    for version in spec.valid_versions.each():
-        spans = walk(entry_for(spec, version), data, start, stop, strict=True)
-        if ends_early(spans) and cut_records(spans):
-            versions.append(version)
-    return versions
-
-
-def frame_fits(
-    catalog: Catalog, kind: str, spec: MessageSpec, data: Any, start: int, stop: int, *, is_cut: bool = False
-) -> list[Fit]:
+def frame_fits(catalog: Catalog, kind: str, spec: MessageSpec, data: Any, start: int, stop: int) -> list[Fit]:
     """Return the versions of a request or response, header included, that fit the bytes [start, stop).
 
-    `kind` is request or response, `spec` the definition of the body, and `is_cut` as in `body_fits`.
+    `kind` is request or response, `spec` the definition of the body.
     """
     fits = []
     for number in header_spec(catalog, kind).valid_versions.each():
         header = decode_header(catalog, kind, number, data, start=start, stop=min(stop, start + MAX_HEADER))
         if header.complete and not header.raw.flags and not header.anomalies:
-            versions = body_fits(spec, data, header.raw.used, stop, is_cut=is_cut)
+            versions = fitting_versions(spec, data, header.raw.used, stop)
             fits += [Fit(number, version) for version in versions]
     return fits
 
 
 def body_note(body: Decoded) -> list[Anomaly]:
     """Return FITS_OTHERWISE for a body without a header that does not fit its version; empty if no version fits."""
-    for without_end in _attempts(body.raw, is_cut=False):
-        if versions := body_fits(body.spec, body.data, body.start, body.stop, is_cut=without_end):
-            return [fits_note(f"as version {_numbers(versions)}", body.start, is_cut=without_end)]
-    return []
+    versions = fitting_versions(body.spec, body.data, body.start, body.stop)
+    return [fits_note(f"as version {_numbers(versions)}", body.start)] if versions else []
 
 
 def prefix_note(catalog: Catalog, body: Decoded) -> list[Anomaly]:
@@ -92,32 +67,16 @@ def prefix_note(catalog: Catalog, body: Decoded) -> list[Anomaly]:
     return [fits_note(f"after the version {version} in its first {counted(start, 'byte')}", body.start)]
 
 
-def frame_note(
-    catalog: Catalog, spec: MessageSpec, version: int, header: Decoded, body: Decoded | None, stop: int, *, is_cut: bool
-) -> list[Anomaly]:
-    """Return FITS_OTHERWISE for a request or response that does not fit as `version`; empty if nothing fits.
-
-    If `is_cut`, bytes are missing after `stop`.
-    """
+def frame_note(catalog: Catalog, spec: MessageSpec, version: int, header: Decoded, stop: int) -> list[Anomaly]:
+    """Return FITS_OTHERWISE for a request or response that does not fit as `version`; empty if nothing fits."""
     kind = "request" if header.message == "RequestHeader" else "response"
-    for without_end in _attempts((body or header).raw, is_cut=is_cut):
-        if fits := frame_fits(catalog, kind, spec, header.data, header.start, stop, is_cut=without_end):
-            return [fits_note(_words(spec, version, fits), header.start, is_cut=without_end)]
-    return []
+    fits = frame_fits(catalog, kind, spec, header.data, header.start, stop)
+    return [fits_note(_words(spec, version, fits), header.start)] if fits else []
 
 
-def _attempts(spans: Spans, *, is_cut: bool) -> list[bool]:
-    """Return whether to try the bytes as a whole message (False), and as one whose end is missing (True)."""
-    attempts = [] if is_cut else [False]
-    if spans.lost > 0 and not ends_early(spans):
-        attempts.append(True)
-    return attempts
-
-
-def fits_note(words: str, start: int, *, is_cut: bool = False) -> Anomaly:
+def fits_note(words: str, start: int) -> Anomaly:
     """Return the anomaly FITS_OTHERWISE; `words` specify the label that fits the bytes."""
-    detail = f"fits {words}, as far as the bytes go" if is_cut else f"fits exactly {words}"
-    return Anomaly("FITS_OTHERWISE", "", start, detail)
+    return Anomaly("FITS_OTHERWISE", "", start, f"fits exactly {words}")
 
 
 def _words(spec: MessageSpec, version: int, fits: list[Fit]) -> str:

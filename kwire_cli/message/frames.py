@@ -300,12 +300,12 @@ class Frame(InNotebook):
         message = api and (api.request if self.kind == "request" else api.response)
         if header is None or not message or self.api_version is None or self.flavour != "kafka":
             return []
-        if body and body.raw.well_formed:
+        if self.cut or (body and body.raw.well_formed):
             return []
         from kwire_cli.message.fits import frame_note  # noqa: PLC0415 - only for bytes that do not fit
 
         spec = self.catalog.message(message)
-        return frame_note(self.catalog, spec, self.api_version, header, body, self.stop, is_cut=self.cut)
+        return frame_note(self.catalog, spec, self.api_version, header, self.stop)
 
     def inside(self, asked: Frame | None = None) -> list[Payload | Forwarded]:
         """Return the messages in its fields; `asked` is a response's request."""

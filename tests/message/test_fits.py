@@ -108,16 +108,6 @@ PARTITION = {
 OLD_FETCH = kwire.encode({"responses": [{"topic": "t", "partitions": [PARTITION]}]}, message="FetchResponse", version=0)
 
 
-def test_bytes_without_their_end_fit_as_far_as_they_go():
-    cut = OLD_FETCH[:-60]
-    assert notes(decode_body(CATALOG, OLD_FETCH, "FetchResponse", 1)) == ["fits exactly as version 0"]
-    assert notes(decode_body(CATALOG, cut, "FetchResponse", 1)) == ["fits as version 0, as far as the bytes go"]
-    assert not notes(decode_body(CATALOG, cut, "FetchResponse", 0))
-    whole = frame("response", FETCH, 0, OLD_FETCH, header=0)
-    for version, expected in ((0, []), (1, ["fits as version 0, as far as the bytes go"])):
-        assert notes(read("response", FETCH, version, whole[:-60])) == expected
-
-
 def test_the_api_and_version_stay_as_they_were_labelled():
     body = decode_body(CATALOG, OLD_FETCH, "FetchResponse", 1)
     one = read("response", FETCH, 1, frame("response", FETCH, 0, OLD_FETCH, header=0))
