@@ -109,7 +109,7 @@ def _diff_definitions(environment: Environment, options: Options, a: str, b: str
         renamed = renamed_fields(part)
         priced: list[Cost] = []
         for forms in forms_to_compare(before.spec, after.spec):
-            priced += costs(*forms, renamed)
+            priced += costs(*forms)
         differences.append(Difference(name, *files, part, priced))
         concerned[name] = concerned[before.spec.name] = ChangedDefinition(before.spec, after.spec, renamed)
     return _with_traffic(environment, options, differences, concerned)

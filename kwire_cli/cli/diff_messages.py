@@ -1,6 +1,6 @@
 """Compare two encoded messages for `kwire diff`.
 
-`find` reads the messages from files, captures, arguments or standard input. The analysis compares them field by field
+`find` reads a message from a file, a capture, an argument or standard input. The analysis compares them field by field
 and byte by byte, and `messages_answer` puts the differences into an `Answer`. Secrets are redacted before the
 comparison, so that they do not appear in differences.
 """
@@ -31,18 +31,15 @@ from kwire_cli.view.lines import plain
 from kwire_cli.view.tree import frame_title, message_title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from kwire_cli.analysis.comparison.differences import Comparison, Difference
     from kwire_cli.answer import Block, Row
     from kwire_cli.cli.environment import Environment
     from kwire_cli.message.decoded import Decoded
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.reading import Opened, Reading
     from kwire_cli.spec.catalog import Catalog
 
-    Place = tuple[str, int | None]
-    """An argument, and the number of a frame in it or None."""
 
 _TAKES = frozenset({Kind.CAPTURE, Kind.FRAMES, Kind.BODY})
 
@@ -98,86 +95,35 @@ class ComparedMessage:
     names: Callable[[str], str] | None = None
 
 
-def find(environment: Environment, options: DiffedMessages, places: Sequence[Place]) -> list[ComparedMessage]:
-    """Return the messages at these places, each decoded with its version. An argument that is given twice is read once.
-
-    Raises InputError if a message does not exist.
-    """
-    versions = options.versions
-    how = replace(reading_of(options), message=options.message, version=versions[0])
-    inputs: dict[str, Opened | dict[int | None, ComparedMessage]] = {}
-    for text, _ in places:
-        if text in inputs:
-            continue
-        if text.startswith(("/", "./", "../")) and not exists(text):
-            raise InputError("this file does not exist", file=text)
-        [opened] = open_inputs((text,), how, Terminal(environment), takes=_TAKES)
-        refuse_unfit(options, opened)
-        numbers = [number for argument, number in places if argument == text]
-        inputs[text] = _find_in_capture(opened, numbers) if opened.kind is Kind.CAPTURE else opened
-    messages = []
-    for (text, number), version in zip(places, versions, strict=True):
-        source = inputs[text]
-        if isinstance(source, dict):
-            messages.append(source[number])
-        else:
-            messages.append(_find_in_input(environment, source, number, replace(how, version=version)))
-    return messages
-
-
-def _find_in_input(environment: Environment, opened: Opened, number: int | None, how: Reading) -> ComparedMessage:
-    opened.how = how
-    kind = ("body", "bodies") if opened.kind is Kind.BODY else ("frame", "frames")
-    message = _select_message(list(opened.subjects()), number, opened.label, *kind)
-    name = _message_name(opened.label, number)
-    if not isinstance(message, Frame):
-        return ComparedMessage(name, checked(message), known=True)
-    if message.guess:
-        environment.note(
-            f"kwire: {name}: {message.candidates[0]} is a guess; --api and --message-version say what it is"
-        )
-    return ComparedMessage(name, message)
-
-
-def _message_name(label: str, number: int | None) -> str:
-    return label if number is None else f"{label}@{number}"
-
-
-def _select_message(messages: list[Any], number: int | None, label: str, one: str, many: str) -> Any:
-    if not messages:
-        raise InputError(f"there is no {one} in it", file=label)
-    if number is None and len(messages) > 1:
-        raise InputError(f"there are {len(messages)} {many} in it: choose one with {label}@N", file=label)
-    if number is not None and not 1 <= number <= len(messages):
-        raise InputError(f"there is no {one} {number}: it has {len(messages)}", file=_message_name(label, number))
-    return messages[(number or 1) - 1]
-
-
-def _find_in_capture(opened: Opened, numbers: Sequence[int | None]) -> dict[int | None, ComparedMessage]:
-    """Return the frames with these numbers, in one pass. The number None selects the only frame of a capture."""
-    last = 0
+def find(environment: Environment, options: DiffedMessages, text: str, version: int | None) -> ComparedMessage:
+    """Return the message at a place, such as `FILE@FRAME`. Raises InputError if the message does not exist."""
+    text, number = place(text)
+    if text.startswith(("/", "./", "../")) and not exists(text):
+        raise InputError("this file does not exist", file=text)
+    how = replace(reading_of(options), message=options.message, version=version)
+    [opened] = open_inputs((text,), how, Terminal(environment), takes=_TAKES)
+    refuse_unfit(options, opened)
     label = opened.label
-    found = dict[int | None, ComparedMessage]()
-    for line in opened.subjects():
-        last = line.number
-        if None in numbers:
-            if None in found:
-                raise InputError(
-                    f"this is a capture of several frames: choose one with {label}@N",
-                    file=label,
-                )
-            found[None] = _from_line(line, label)
-        if last in numbers:
-            found[last] = _from_line(line, _message_name(label, last))
-        if None not in numbers and len(found) == len({*numbers}):
+    name = label if number is None else f"{label}@{number}"
+    one, many = ("body", "bodies") if opened.kind is Kind.BODY else ("frame", "frames")
+    found: Any = None
+    last = 0
+    for last, subject in enumerate(opened.subjects(), 1):
+        if number is None and found is not None:
+            raise InputError(f"it has several {many}: choose one with {label}@N", file=label)
+        if number in {None, last}:
+            found = subject
+        if number == last:
             break
-    for number in numbers:
-        if number not in found:
-            raise InputError(
-                "there is no frame in it" if number is None else f"there is no frame {number}: it has {last}",
-                file=_message_name(label, number),
-            )
-    return found
+    if found is None:
+        raise InputError(f"there is no {one} {number or 'in it'}{f': it has {last}' if number else ''}", file=name)
+    if opened.kind is Kind.CAPTURE:
+        return _from_line(found, name)
+    if not isinstance(found, Frame):
+        return ComparedMessage(name, checked(found), known=True)
+    if found.guess:
+        environment.note(f"kwire: {name}: {found.candidates[0]} is a guess; --api and --message-version say what it is")
+    return ComparedMessage(name, found)
 
 
 def _from_line(line: Captured, name: str) -> ComparedMessage:
@@ -216,7 +162,9 @@ def messages_answer(environment: Environment, options: DiffedMessages, a: str, b
     for name in options.ignored:
         refuse_unknown_name(options.catalog, name, "--ignore")
     catalog = options.catalog
-    operands = find(environment, options, [place(a), place(b)])
+    operands = [
+        find(environment, options, text, version) for text, version in zip((a, b), options.versions, strict=True)
+    ]
     comparison = _compare(catalog, operands[0], operands[1], options)
     operands = [_redact_for_title(catalog, operand, options) for operand in operands]
     _remove_ignored(comparison, options)

@@ -1,18 +1,16 @@
 """The command `kwire overhead`: the bytes of inputs by field, api, client or topic.
 
 `Counting` adds the frames, bodies, captures and segments of all inputs to one `Overhead`, which counts every byte once.
-The first input selects the default tables. With --linger or --batch-size, the times of records are also replayed for
-these producer settings.
+The first input selects the default tables.
 """
 
 from __future__ import annotations
 
-from itertools import chain, product
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import click
 
-from kwire_cli.analysis.costs.batching import BATCH_SIZES, LINGERS, Accumulators, Setting
 from kwire_cli.analysis.costs.overhead import Overhead
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
@@ -53,9 +51,6 @@ DEFAULTS = {
     "segments": (("topic", "partition"), ("kind",)),
 }
 """The default tables, by the kind of the first input."""
-MAX_SETTINGS = 200
-MAX_SETTING = 2147483647
-"""Maximum of linger.ms and batch.size in Kafka."""
 
 
 EXAMPLES = (
@@ -95,12 +90,6 @@ class Options(Choosing, Tables, Messages, Captures, RecordSets, Decompression, D
         multiple=True,
         metavar="NAME=BYTES",
         help="Set a limit of Kafka's, such as message.max.bytes=10MiB; repeatable.",
-    )
-    linger: str | None = option(
-        "--linger", metavar="MS,MS", help="Try these values of linger.ms on the records' times."
-    )
-    batch_sizes: str | None = option(
-        "--batch-size", metavar="BYTES,BYTES", help="Try these values of batch.size on the records' times."
     )
 
     @property
@@ -151,31 +140,6 @@ def limits_of(texts: tuple[str, ...]) -> dict[str, int]:
     return limits
 
 
-def _new_accumulators(options: Options) -> Accumulators | None:
-    """Return the accumulators for --linger and --batch-size, or None without these options.
-
-    Raises UsageError if a value is not a valid number, or if there are more than MAX_SETTINGS pairs.
-    """
-    if not (options.linger or options.batch_sizes):
-        return None
-    sizes = options.batch_sizes.split(",") if options.batch_sizes else []
-    chosen = [size_of(text, "--batch-size") for text in sizes] or BATCH_SIZES
-    try:
-        lingers = [int(text) for text in options.linger.split(",")] if options.linger else LINGERS
-    except ValueError:
-        raise click.UsageError(f"--linger takes milliseconds such as 0,5,20, not {options.linger!r}") from None
-    if min(lingers) < 0:
-        raise click.UsageError(f"--linger takes milliseconds such as 0,5,20, not {options.linger!r}")
-    if max(*lingers, *chosen) > MAX_SETTING:
-        raise click.UsageError(f"--linger and --batch-size: linger.ms and batch.size can be at most {MAX_SETTING}")
-    settings = [Setting(linger, size) for linger, size in product(sorted(set(lingers)), sorted(set(chosen)))]
-    if len(settings) > MAX_SETTINGS:
-        raise click.UsageError(
-            f"--linger and --batch-size make {len(settings)} pairs; {MAX_SETTINGS} are the most allowed"
-        )
-    return Accumulators(settings)
-
-
 class Counting:
     """Counter of the bytes of all inputs of a command line."""
 
@@ -216,11 +180,9 @@ class Counting:
         if overhead is None:
             options = self.options
             tables = self._tables or list(DEFAULTS[kind])
-            accumulators = _new_accumulators(options)
             owners = owners_of(list(chain.from_iterable(tables)))
-            on_records = accumulators.add if accumulators else None
-            costs = Costs(options.catalog, owners, options.limits, on_records, named=self._message_number)
-            overhead = self._overhead = Overhead(tables, costs, accumulators, only_files=True)
+            costs = Costs(options.catalog, owners, options.limits, named=self._message_number)
+            overhead = self._overhead = Overhead(tables, costs, only_files=True)
         overhead.only_files = overhead.only_files and kind == "segments"
         overhead.costs.file = name
         overhead.costs.largest.turn_to({"file": name} if self.several and name else {})

@@ -73,7 +73,7 @@ def test_overhead_reads_input_in_the_form_of_an_overlay():
 def test_bodies_and_frames_are_advised_on():
     body = "02670000000102680000"
     found = advise("-m", "HeartbeatRequest", "--message-version", 4, body)
-    assert {row["message"] for row in found["tables"]["integers"]} == {"HeartbeatRequest"}
+    assert {row["message"] for row in found["tables"]["fields"]} == {"HeartbeatRequest"}
     frame = SAMPLES / "frames" / "metadata-v13-response.hex"
     assert advise("--api", "Metadata", "--message-version", 13, frame)["facts"]["messages"] == 1
 

@@ -2,9 +2,7 @@
 golden/diff-messages.txt.
 """
 
-import json
-
-from kit.commands import ROOT, json_of, kwire, refusal_of
+from kit.commands import ROOT, json_of, kwire
 
 from kwire_cli import encode
 
@@ -35,17 +33,6 @@ def test_two_frames_of_a_capture():
     one = document(f"{CAPTURE}@33", f"{CAPTURE}@35")
     assert (one["a"]["api"], one["a"]["version"], one["a"]["size"]) == ("JoinGroup", 7, 144)
     assert [each["path"] for each in one["differences"]] == ["header.correlationId", "memberId"]
-
-
-def test_two_frames_of_one_pipe():
-    def paths(*words, stdin):
-        done = kwire("diff", "-f", "json", *words, stdin=stdin)
-        return [row["path"] for row in json.loads(done.out)["tables"]["differences"]]
-
-    assert paths("--", "-@35", "-@33", stdin=CAPTURE.read_bytes()) == ["header.correlationId", "memberId"]
-    bodies = paths(*BODY, "--input", "hex-lines", "--", "-@2", "-@1", stdin=f"{ONE}\n{OTHER}\n".encode())
-    assert bodies == ['topics[name="u"]', 'topics[name="t"]']
-    assert "this is a capture of several frames" in refusal_of("diff", "-", f"{CAPTURE}@33", stdin=CAPTURE.read_bytes())
 
 
 def test_a_frame_of_a_capture_and_the_same_in_hex(tmp_path):

@@ -37,7 +37,7 @@ REPORTS = [
     ("explain", *METADATA),
     ("groups", "samples/captures/kafka-python-4.4.0.pcapng"),
     ("lint", "samples/json/heartbeat-v4.json"),
-    ("overhead", "--linger", "5", CAPTURE),
+    ("overhead", CAPTURE),
     ("sequence", "--filter", "frame <= 6", CAPTURE),
     ("spec", "list"),
     ("spec", "show", "MetadataRequest"),

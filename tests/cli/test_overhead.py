@@ -63,10 +63,10 @@ def document(*arguments, **more):
 
 def test_the_page_has_every_key():
     text = PAGE.read_text("utf-8")
-    found = document("--linger", "5", CAPTURE)
+    found = document(CAPTURE)
     keys = {*found["facts"], *found["tables"], *found["tables"]["byApi"][0]} - {"api"}
     assert {key for key in keys if f"`{key}`" not in text} == set()
-    assert {"batching", "producers", "fileBytes"} <= keys
+    assert "fileBytes" in keys
 
 
 def test_a_person_is_told_how_many_rows_are_missing():
@@ -118,17 +118,6 @@ def test_records_are_those_that_dump_shows():
     assert {row["codec"]: row["records"] for row in tables["byCodec"]} == Counter(
         batch["compression"] for batch in batches for _ in batch["records"]
     )
-    contents = {row["what"]: row for row in tables["contents"]}
-    for name, key in (("keys", "keySize"), ("values", "valueSize")):
-        sizes = [max(record[key], 0) for record in records]
-        assert (contents[name]["bytes"], contents[name]["largest"], contents[name]["count"]) == (
-            sum(sizes),
-            max(sizes),
-            len(records),
-        )
-    headers = [header for record in records for header in record["headers"]]
-    assert contents["headers"]["count"] == len(headers) > 0
-    assert contents["header keys"]["bytes"] == sum(len(header["key"].encode()) for header in headers)
     largest = next(limit for limit in tables["limits"] if limit["limit"] == "message.max.bytes")
     assert largest["largest"] == max(batch["size"] for batch in batches)
 

@@ -53,10 +53,7 @@ COSTS = (
     Column("difference", "count"),
     Column("oldRefusal"),
     Column("newRefusal"),
-    Column("path"),
-    Column("whenSet", "count"),
 )
-"""`path` is the tagged field that is set, and `whenSet` the number of bytes that setting it adds on the new side."""
 TRAFFIC = (
     Column("message"),
     Column("oldVersion", "id"),
@@ -159,7 +156,7 @@ def _cost_rows(difference: Difference) -> Iterator[Row]:
         old = cost.old
         new = cost.new
         sizes = old.form.version, new.form.version, old.size, new.size, cost.difference
-        yield difference.message, cost.values, *sizes, old.refusal, new.refusal, cost.path, cost.when_set
+        yield difference.message, cost.values, *sizes, old.refusal, new.refusal
 
 
 def _traffic_rows(difference: Difference) -> Iterator[Row]:
@@ -236,12 +233,9 @@ def _field_items(changes: Sequence[Change]) -> Iterator[Item]:
 
 
 def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
-    """Yield the sizes of default values and of tagged fields that are set, before and after.
-
-    Default values have a line only if their size changed.
-    """
-    shown = [cost for cost in costs if cost.values == "set" or cost.difference != 0]
-    if costs and all(cost.values == "set" for cost in shown):
+    """Yield the sizes of default values before and after, if they changed."""
+    shown = [cost for cost in costs if cost.difference != 0]
+    if costs and not shown:
         yield Item(0, "default values cost as before")
     for cost in shown:
         old = cost.old.form
@@ -250,7 +244,7 @@ def _cost_items(costs: Sequence[Cost]) -> Iterator[Item]:
             which = new.name.removeprefix("the new ")
         else:
             which = f"version {old.version} -> {new.version}"
-        text = f"{_describe_values(cost)}, {which}: {_sizes(cost)}"
+        text = f"{_VALUES[cost.values]}, {which}: {_sizes(cost)}"
         yield Item(0, text, level="warning" if (cost.difference or 0) > 0 else "")
         for price in (cost.old, cost.new):
             if price.refusal:
@@ -278,17 +272,10 @@ def _bytes_between(old: int, new: int) -> str:
     return f"{old} -> {counted(new, 'byte')} ({new - old:+d}{share})"
 
 
-def _describe_values(cost: Cost) -> str:
-    if cost.values != "set":
-        return _VALUES[cost.values]
-    return f"{cost.path} set to its smallest value (+{counted(cost.when_set or 0, 'byte')})"
-
-
 def _sizes(cost: Cost) -> str:
-    size = counted(cost.new.size or 0, "byte")
     if cost.difference is None:
         return "no price"
-    return f"{cost.old.size} -> {size} ({cost.difference:+d})" if cost.difference else f"{size} as before"
+    return f"{cost.old.size} -> {counted(cost.new.size or 0, 'byte')} ({cost.difference:+d})"
 
 
 def _describe_part(part: Part) -> str:

@@ -93,13 +93,15 @@ class Inside(NamedTuple):
 class Operand:
     """One of two messages.
 
-    `hidden` contains the numbers of the spans with secrets. `inside` contains the messages in its fields, by path.
+    `hidden` contains the numbers of the spans with secrets. `inside` contains the messages in fields, by path. Paths in
+    it begin with `path` if the message itself is in a field.
     """
 
     body: Body
     hidden: frozenset[int] = frozenset()
     reading: RecordsAs = field(default_factory=RecordsAs)
     inside: Mapping[str, Inside] = field(default_factory=dict)
+    path: str = ""
 
     @cached_property
     def document(self) -> Document:
@@ -134,6 +136,10 @@ class Operand:
         """Return the bytes of the value at a path, or None if it is not in the bytes or in a record set."""
         item = self.items.get(path)
         return bytes(self.body.raw.data[item.start : item.end]) if item else None
+
+    def message_at(self, path: str) -> Inside | None:
+        """Return the message in the field at a path."""
+        return self.inside.get(f"{self.path}.{path}" if self.path else path)
 
     def is_secret(self, item: Item) -> bool:
         """Return whether the bytes of an item may contain a secret."""
@@ -374,8 +380,8 @@ class _Walk:
 
         Offsets within a payload count from the start of the field.
         """
-        mine = self.a.inside.get(local.a)
-        other = self.b.inside.get(local.b)
+        mine = self.a.message_at(local.a)
+        other = self.b.message_at(local.b)
         if mine is None or other is None or mine.type != other.type:
             return False
         before = len(self.out.differences)
@@ -452,7 +458,7 @@ class FrameOperand(NamedTuple):
     def _inside(self, body: Body, hidden: frozenset[int]) -> dict[str, Inside]:
         """Return the messages in the fields of the body. Hidden fields are not examined."""
         secret = {span.path for number, span in enumerate(body.spans) if number in hidden}
-        inside = {}
+        inside: dict[str, Inside] = {}
         for found in self.frame.inside():
             if found.path in secret:
                 continue
@@ -460,9 +466,8 @@ class FrameOperand(NamedTuple):
                 parts = FrameOperand(found.frame, {}, self.reading, self.hide).parts
                 inside[found.path] = Inside(found.type.partition(" ")[0], None, parts)
             elif found.body:
-                inside[found.path] = Inside(
-                    found.type, found.version, {"": Operand(found.body, self.hide(found.body), self.reading)}
-                )
+                part = Operand(found.body, self.hide(found.body), self.reading, inside, found.path)
+                inside[found.path] = Inside(found.type, found.version, {"": part})
         return inside
 
     @property

@@ -45,25 +45,19 @@ NEARLY_ALWAYS = 0.9
 TRIED = (*OWN_WIDTH, TAGGED, *(f"{name}{AND}{TAGGED}" for name in OWN_WIDTH))
 """The names of the forms that advice compares."""
 SHOWN = 10
-"""Number of rows of each table that are displayed without --top."""
-_FIELD = (Column("message"), Column("path", "text", "field"))
-_INTEGERS = (
-    *_FIELD,
+"""Number of rows that are displayed without --top."""
+_FIELDS = (
+    Column("message"),
+    Column("path", "text", "field"),
     Column("type", keep=7),
     Column("count", "count", "values", keep=6),
     Column("bytes", "bytes"),
     *(Column(name, "bytes", keep=5) for name in OWN_WIDTH),
+    Column("defaultShare", "share", "at default", keep=4),
     Column("best"),
     Column("saving", "bytes", "saves"),
 )
-_DEFAULTS = (
-    *_FIELD,
-    Column("type", keep=2),
-    Column("count", "count", "values", keep=1),
-    Column("defaultShare", "share", "at default"),
-    Column("saving", "bytes", "saves"),
-)
-_OVERLAY = (*_FIELD, Column("encoding"), Column("elementEncoding"), Column("tag", "id"), Column("taggedVersions"))
+"""The bytes of a field's values now, and of integers in each encoding. `best` is the form with the fewest bytes."""
 
 
 @dataclass(slots=True)
@@ -258,7 +252,7 @@ class Advice(NamedTuple):
         return overlay_text(f"Drawn by kwire compare --advise from {what}.", self.layers)
 
     def answer(self) -> Answer:
-        """Return integers in each encoding, fields that a tag would omit, and the overlay."""
+        """Return the integers in each encoding, and the other fields for which a tag pays."""
         facts = [
             Fact("messages", self.messages, "count"),
             Fact("bytes", self.size, "bytes", "bytes without headers and size prefixes"),
@@ -269,47 +263,24 @@ class Advice(NamedTuple):
         if self.irregular:
             title = "messages that could not be read whole or had anomalies, and stay as they are"
             facts.append(Fact("asTheyAre", self.irregular, "count", title))
-        tables = (
-            ("integers", _INTEGERS, self._integers(), "integers (bytes now, and in each encoding)"),
-            (
-                "defaults",
-                _DEFAULTS,
-                self._defaults(),
-                "nearly always at their default: as tagged fields they would save",
-            ),
-            ("overlay", _OVERLAY, self._changed(), "what pays: these fields in another form"),
+        title = "fields: bytes now, in each encoding of integers, and in the best form"
+        return Answer(
+            "What encodings and tags would save",
+            [Facts(facts), Table("fields", _FIELDS, self._rows(), title, shown=SHOWN)],
         )
-        shown = [Table(name, columns, [*rows], title, shown=SHOWN) for name, columns, rows, title in tables]
-        return Answer("What encodings and tags would save", [Facts(facts), *shown])
 
-    def _integers(self) -> list[Row]:
+    def _rows(self) -> list[Row]:
         rows = []
         for key, field in self.fields.items():
-            if field.kind not in ENCODABLE_TYPES or not field.count:
-                continue
+            is_integer = field.kind in ENCODABLE_TYPES
             best = field.best
-            name = "as it is"
-            if best != GIVEN:
-                encoding = best.partition(AND)[0]
-                width = f"{encoding}{field.kind.removeprefix('int')}"
-                name = best.replace(encoding, width, 1).replace(AND, " ") if encoding in OWN_WIDTH else best
-            sizes = [field.values[form] for form in (GIVEN, *OWN_WIDTH)]
-            rows.append((*key, field.kind, field.count, *sizes, name, field.saving(best)))
-        return _largest_first(rows)
-
-    def _defaults(self) -> list[Row]:
-        """Return the mandatory fields that are nearly always at their default, and for which a tag pays."""
-        return _largest_first(
-            (*key, field.kind, field.taggable, round(field.default_share, 6), saving)
-            for key, field in self.fields.items()
-            if field.default_share >= NEARLY_ALWAYS and (saving := field.saving(TAGGED)) > 0
-        )
-
-    def _changed(self) -> Iterator[Row]:
-        for message, layer in self.layers.items():
-            for path, keys in layer["fields"].items():
-                yield message, path, *(keys.get(column.name) for column in _OVERLAY[len(_FIELD) :])
-
-
-def _largest_first(rows: Iterable[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: (-row[-1], row[0], row[1]))
+            if not field.count or (not is_integer and best == GIVEN):
+                continue
+            name = "as it is" if best == GIVEN else best
+            encoding = best.partition(AND)[0]
+            if encoding in OWN_WIDTH:
+                name = best.replace(encoding, sized_encoding(encoding, field.kind), 1).replace(AND, " ")
+            sizes = [field.values[form] if is_integer else None for form in OWN_WIDTH]
+            share = round(field.default_share, 6) if field.taggable else None
+            rows.append((*key, field.kind, field.count, field.values[GIVEN], *sizes, share, name, field.saving(best)))
+        return sorted(rows, key=lambda row: (-row[-1], row[0], row[1]))

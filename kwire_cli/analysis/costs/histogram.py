@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from kwire_cli.analysis.costs.extremes import widths
 from kwire_cli.analysis.costs.inputs import NO_MESSAGE, certain_bodies, frame_of
-from kwire_cli.answer import Answer, Chart, Column, Fact, Facts, Table
-from kwire_cli.errors import InputError, close_to, counted, did_you_mean
+from kwire_cli.answer import Answer, Column, Fact, Facts, Table
+from kwire_cli.errors import InputError, close_to, did_you_mean
 from kwire_cli.spec.model import fields_by_path
 from kwire_cli.spec.reading import ENCODABLE_TYPES, sized_encoding
 from kwire_cli.structs.lengths import ArrayOf, Sized
@@ -153,7 +153,6 @@ class Histogram:
             )
         fields: list[Row] = []
         bins: list[Row] = []
-        charts = []
         for (message, path), numbers in self.fields.items():
             values = numbers.total - numbers.nulls
             mean = round(numbers.sum / values, 3) if values else None
@@ -162,12 +161,10 @@ class Histogram:
             for at, encoding in enumerate(numbers.encodings):
                 rows = [(*key[1:], count) for key, count in sorted(numbers.bins.items()) if key[0] == at]
                 bins += [(message, path, numbers.type, encoding.name, *row, row[-1]) for row in rows]
-                bars = [(f"{counted(size, 'byte')}, {low} .. {high}", count) for low, high, size, count in rows]
-                charts.append(Chart("histogram", f"{message} {path}, {numbers.type}: {encoding.name}", bars, "values"))
         title = "values by the bytes that they take"
         facts = Facts([Fact("messages", self.messages, "count")])
         tables = Table("fields", _FIELDS, fields), Table("widths", _WIDTHS, bins, title)
-        return Answer(f"{self.path}: {title}", [facts, tables[0], *charts, tables[1]])
+        return Answer(f"{self.path}: {title}", [facts, *tables])
 
 
 def _has_numbers(leaf: Leaf) -> bool:

@@ -1,4 +1,4 @@
-"""The answer of `kwire overhead`: tables of bytes, costs of records, distances from limits, and other settings.
+"""The answer of `kwire overhead`: tables of bytes, costs of records, and distances from limits.
 
 `Overhead` counts by `facts.costs`. The numbers come from the queries in questions/overhead/: a column of a table has
 the value of the query's column of the same name, in snake case.
@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kwire_cli.analysis.costs.batching import TRIED, batching_blocks
 from kwire_cli.answer import MOST_ROWS, Answer, Chart, Column, Fact, Facts, Table
 from kwire_cli.facts.costs.columns import OUTSIDE, WITHIN
 from kwire_cli.facts.costs.limits import BY_KEY, LIMITS, PLACES
@@ -20,7 +19,6 @@ from kwire_cli.questions.traffic import queries_in, rows_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kwire_cli.analysis.costs.batching import Accumulators
     from kwire_cli.answer import Block, Row
     from kwire_cli.facts.costs.counting import Costs
     from kwire_cli.source.kafka.captured import Captured
@@ -64,16 +62,6 @@ _CODECS = (
     Column("unpackedBytes", "bytes", "unpacked"),
     Column("ratio", "number", digits=2),
 )
-_CONTENTS = (
-    Column("what", "text", "in records"),
-    Column("count", "count"),
-    Column("bytes", "bytes"),
-    Column("mean", "number", digits=1, keep=3),
-    Column("largest", "bytes", keep=2),
-    Column("framingBytes", "bytes", "their lengths", keep=4),
-    Column("bytesPerRecord", "number", "bytes/record", digits=1, keep=1),
-    Column("share", "share"),
-)
 _LIMITS = (
     Column("limit"),
     Column("alias", wide=True),
@@ -99,7 +87,6 @@ class Overhead:
 
     tables: Sequence[tuple[str, ...]]
     costs: Costs
-    accumulators: Accumulators | None = None
     file_bytes: int | None = None
     only_files: bool = False
 
@@ -120,10 +107,6 @@ class Overhead:
         tables = Tables(Redaction(self.costs.catalog), queries.values())
         try:
             tables.put_costs(self.costs)
-            if self.accumulators:
-                tables.create("tried", TRIED)
-                for row in self.accumulators.rows():
-                    tables.put("tried", row)
             tables.finish()
             return Answer(
                 "Where the bytes go", [*self._blocks(_Question(tables, queries, top), limits, records=records)]
@@ -147,8 +130,6 @@ class Overhead:
             places = {row["limit_key"]: row for row in largest}
             reached = [_limit(places[limit.key], limits) for limit in LIMITS if limit.key in places]
             yield Table("limits", _LIMITS, reached, "limits")
-        if self.accumulators:
-            yield from batching_blocks(asked.rows("batching"), asked.top)
 
     def _facts(self, total: Mapping[str, Any]) -> Facts:
         facts = [
@@ -254,7 +235,7 @@ def _part(part: int, whole: int) -> float:
     return round(part / whole, 6) if whole else 0.0
 
 
-# The cost of records by topic and other owners, by size of batches, by codec, and by the contents of records.
+# The cost of records by topic and other owners, by size of batches, and by codec.
 
 
 def _by_part(rows: Rows) -> dict[str, Rows]:
@@ -271,7 +252,6 @@ def _records(asked: _Question, names: Sequence[str], batches: Mapping[str, Rows]
     if total["batches"]:
         yield Table("byRecordsInBatch", _OF_STEPS, rows_of(_OF_STEPS, batches["records"]))
         yield Table("byCodec", _CODECS, rows_of(_CODECS, batches["codec"]))
-        yield Table("contents", _CONTENTS, rows_of(_CONTENTS, asked.rows("contents")))
     facts = [
         Fact("notDecompressed", total["unread"], "count", "batches that could not be decompressed whole", "warning"),
         Fact("gaps", total["gaps"], "count", "gaps between batches", "warning"),

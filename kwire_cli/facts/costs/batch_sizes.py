@@ -14,13 +14,11 @@ class BatchSizes:
     """The batches of one owner, summed by codec and by the number of bits of their numbers of records.
 
     The sums are batches, records, bytes, overhead, and the compressed and decompressed bytes of records that could be
-    read. Overhead is everything except keys, values and headers of records, after decompression. `largest` are the
-    largest key, value, and headers of one record with their lengths and count. `unread` batches could not be
-    decompressed, and `gaps` are bytes outside any batch.
+    read. Overhead is everything except keys, values and headers of records, after decompression. `unread` batches could
+    not be decompressed, and `gaps` are bytes outside any batch.
     """
 
     sums: dict[tuple[str, int], list[int]] = field(default_factory=dict)
-    largest: tuple[int, int, int] = (0, 0, 0)
     unread: int = 0
     gaps: int = 0
 
@@ -40,6 +38,6 @@ class BatchSizes:
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows, without the owner."""
         for key, sums in self.sums.items():
-            yield *key, *sums, 0, 0, 0, 0, 0
+            yield *key, *sums, 0, 0
         if self.sums or self.gaps:
-            yield None, None, *[0] * 6, self.unread, self.gaps, *self.largest
+            yield None, None, *[0] * 6, self.unread, self.gaps

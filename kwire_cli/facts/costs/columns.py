@@ -106,9 +106,6 @@ TABLES: Mapping[str, Sequence[tuple[str, str]]] = {
         ("unpacked_bytes", "BIGINT"),
         ("unread", "BIGINT"),
         ("gaps", "BIGINT"),
-        ("largest_key", "BIGINT"),
-        ("largest_value", "BIGINT"),
-        ("largest_headers", "BIGINT"),
     ),
     "largest": (
         ("limit_key", "VARCHAR"),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from kwire_cli.engine.spans import Spans
-    from kwire_cli.facts.costs.records_in_messages import Named, OnRecords, Owner, Place
+    from kwire_cli.facts.costs.records_in_messages import Named, Owner, Place
     from kwire_cli.facts.costs.subjects import Message
     from kwire_cli.message.known_layout import Layout, Plain, Tail
     from kwire_cli.message.roles import Roles
@@ -90,14 +90,12 @@ class Costs:
     """The bytes of messages and files of records by the values of `columns` (of columns.OWNERS).
 
     `messages` and `size` count all messages and files of records. The rows of `costs` add up to the same size.
-    `on_records` receives every batch that a producer sends. `file` is the input file of the messages, and `named`
-    returns the identification of a message with the largest size.
+    `file` is the input file of the messages, and `named` returns the identification of a message with the largest size.
     """
 
     catalog: Catalog
     columns: Sequence[str]
     limits: Limits | None = None
-    on_records: OnRecords | None = None
     file: str | None = None
     size: int = 0
     messages: int = 0
@@ -120,7 +118,6 @@ class Costs:
             lambda owner: self.account(owner).sizes,
             self.largest,
             self.limits,
-            self.on_records,
             self.named,
         )
 
@@ -338,7 +335,7 @@ class Costs:
         key = self._with(tuple(None for _ in self.columns), topic=topic, partition=partition, file=self.file)
         self.account(key).messages += 1
         where = {"file": self.file} if self.file else {}
-        yield from self._opened.whole(key, data, form, where, topic, partition)
+        yield from self._opened.whole(key, data, form, where)
 
 
 @cache

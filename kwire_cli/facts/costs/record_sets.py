@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.python_source import Counter
@@ -29,53 +29,35 @@ from kwire_cli.structs.records import kip98, v2
 from kwire_cli.structs.records.parts import COMPRESSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from kwire_cli.engine.codes import Anomaly
     from kwire_cli.engine.spans import Spans
     from kwire_cli.facts.costs.batch_sizes import BatchSizes
     from kwire_cli.facts.costs.ledger import KindsOf, Ledger
 
-    Rows = list[tuple[int, int]]
-
 
 # The meter: a generated reader that counts the bytes of each field of records of format v2.
 
-LARGEST = ("key", "value", "headers", "content")
-"""The meanings of the last numbers of a meter, which are maxima over records: the sizes of key and value, the bytes of
-headers, and the bytes from the length of the key on.
-"""
-
 
 class _Meter(Counter):
-    names = MappingProxyType({name: name for name in ("timestampDelta", "key", "value", "headers")})
+    names = MappingProxyType({"key": "key"})
 
     def before(self, name: str) -> Sequence[str]:
-        if name == "key":
-            return ("content = at",)
-        return ("headers = at",) if name == "headers" else ()
-
-    def after(self, name: str) -> Sequence[str]:
-        if name == "headers":
-            return ("headers = at - headers", "if headers > most_headers: most_headers = headers")
-        return (f"if {name}_size > most_{name}: most_{name} = {name}_size",) if name in {"key", "value"} else ()
+        return ("content = at",) if name == "key" else ()
 
 
 @cache
 def meter() -> Counter:
-    """Return the counter of records of format v2: `count(data, at, stop, sums, rows)`.
+    """Return the counter of records of format v2: `count(data, at, stop, sums)`.
 
     It returns the number of records, and the bytes of keys, values and headers. If a record is malformed, it returns
-    None and does not change `sums`. The last of `sums` are those in LARGEST. For each record, the counter appends its
-    timestamp delta and its bytes from the length of the key on to `rows`, unless that is None.
+    None and does not change `sums`. The last of `sums` is the largest number of bytes from the length of the key to the
+    end of a record.
     """
     entry = records_entry(v2.RECORDS)
-    then = (
-        "content = at - content",
-        "if content > most_content: most_content = content",
-        "if rows is not None: rows.append((timestampDelta, content))",
-    )
-    return records_counter(entry, _Meter(entry.program, most=[f"most_{name}" for name in LARGEST]), ("rows",), then)
+    then = ("content = at - content", "if content > most_content: most_content = content")
+    return records_counter(entry, _Meter(entry.program, most=["most_content"]), (), then)
 
 
 # Counting by spans, for batches and messages of any format.
@@ -92,17 +74,13 @@ _MESSAGES = "messages[]."
 class BatchContent:
     """The content of a batch.
 
-    `payload` is the bytes of keys, values and headers of records, after decompression. `key`, `value` and `headers` are
-    the largest sizes. `content` is the largest number of bytes from the length of the key to the end of a record, or of
-    a whole message without a batch. `packed` and `unpacked` are the same as in `BatchSizes`. `unread` is true if some
-    data could not be decompressed.
+    `payload` is the bytes of keys, values and headers of records, after decompression. `content` is the largest number
+    of bytes from the length of the key to the end of a record, or of a whole message without a batch. `packed` and
+    `unpacked` are the same as in `BatchSizes`. `unread` is true if some data could not be decompressed.
     """
 
     records: int = 0
     payload: int = 0
-    key: int = 0
-    value: int = 0
-    headers: int = 0
     content: int = 0
     packed: int = 0
     unpacked: int = 0
@@ -118,37 +96,26 @@ def _add_content(spans: Spans, kinds: KindsOf, found: BatchContent, *, alone: bo
     leaves = spans.program.leaves
     start = spans.start
     content = -1
-    headers = 0
     if alone:
         found.records += 1
         content = start
     for node, value, end in _rows(spans):
         leaf = leaves[node]
-        size = end - value
-        kind = kinds(leaf)[1]
         if leaf.name == "length" and "[]" in leaf.path:
             if content >= 0:
                 found.content = max(found.content, start - content)
-                found.headers = max(found.headers, headers)
             found.records += 1
             content = -1
-            headers = 0
-        if kind is Kind.RECORD_KEY:
-            found.key = max(found.key, size)
-            found.payload += size
-        elif kind is Kind.RECORD_VALUE:
-            found.value = max(found.value, size)
-            found.payload += size
-        elif kind is Kind.RECORD_HEADER:
-            found.payload += size
+        if kinds(leaf)[1] in _PAYLOAD:
+            found.payload += end - value
         if leaf.name == "key" and content < 0:
             content = start
-        if "headers" in leaf.path:
-            headers += end - start
         start = end
     if content >= 0:
         found.content = max(found.content, start - content)
-        found.headers = max(found.headers, headers)
+
+
+_PAYLOAD = frozenset({Kind.RECORD_KEY, Kind.RECORD_VALUE, Kind.RECORD_HEADER})
 
 
 # Record sets: the bytes of batches and records by field, on the wire and decompressed, with statistics of the batches.
@@ -160,24 +127,6 @@ _ATTRIBUTES = _V2.head.names.index("attributes")
 MAX_RECORD_OVERHEAD = 21
 """Bytes that Kafka's producer assumes for the size, attributes, timestamp and offset of a record before it knows them
 (DefaultRecord)."""
-
-
-class Told(NamedTuple):
-    """Facts about a batch.
-
-    `size` is its size without compression, and `payload` the bytes of keys, values and headers. `packing` is the number
-    of bytes on the wire for each byte of its records. `rows` are the rows of `meter`, or None for a malformed record.
-    """
-
-    batch: Batch
-    size: int
-    payload: int
-    packing: float
-    rows: Rows | None
-
-
-if TYPE_CHECKING:
-    OnBatch = Callable[["Told"], None]
 
 
 @cache
@@ -217,7 +166,6 @@ class RecordSets:
         prefix: str = "",
         form: str = AUTO,
         limits: Limits | None = None,
-        on_batch: OnBatch | None = None,
         produced: bool = False,
     ) -> None:
         self.wire = wire
@@ -230,7 +178,6 @@ class RecordSets:
         self._prefix = prefix
         self._layouts = layouts_of(form)
         self._limits = limits or Limits()
-        self._on_batch = on_batch
         self._measure = meter().count
         self._plain, self._unpacked = (side.vector(owner, prefix, in_batch, meter()) for side in (wire, inside))
         self._heads = wire.vector(owner, prefix, in_batch, heads())
@@ -270,7 +217,6 @@ class RecordSets:
         start = at + _V2.head.size
         size = end - at
         codec = attributes & COMPRESSION.mask
-        rows: Rows | None = [] if self._on_batch else None
         sums = self._plain
         measured = None
         unpacked = 0
@@ -278,13 +224,13 @@ class RecordSets:
             area, begin, until = (
                 (data, start, end) if type(data) is bytes else (bytes(source.read(start, end)), 0, end - start)
             )
-            measured = self._measure(area, begin, until, sums, rows)
+            measured = self._measure(area, begin, until, sums)
         else:
             area, code, _, _ = decompress(codec, source.read(start, end), self._limits)
             sums = self._unpacked
             unpacked = len(area)
             if not code:
-                measured = self._measure(area, 0, unpacked, sums, rows)
+                measured = self._measure(area, 0, unpacked, sums)
         if measured is None:
             self._by_spans(Batch(source, at, size, _V2, crc_valid=True))
             return
@@ -302,11 +248,7 @@ class RecordSets:
             packed,
             unpacked,
         )
-        key, value, headers, content = sums[-len(LARGEST) :]
-        self._update_largest(size, content, key, value, headers)
-        if self._on_batch:
-            batch = Batch(source, at, size, _V2, crc_valid=True)
-            self._on_batch(Told(batch, size - packed + unpacked, payload, packed / unpacked if unpacked else 1.0, rows))
+        self._update_largest(size, sums[-1])
 
     def _gap(self, side: Ledger, prefix: str, size: int, kind: Kind) -> None:
         side.add(self._owner, prefix + GAP_PATH, (kind, kind), 0, size, 1)
@@ -325,21 +267,13 @@ class RecordSets:
         self.sizes.unread += totals.unread
         content = totals.content if batch.layout.name != "kip98-draft" else 0  # no producer ever estimated its size
         is_v2 = batch.layout is _V2
-        self._update_largest(batch.size, content, totals.key, totals.value, totals.headers, framed=is_v2)
-        if self._on_batch:
-            packing = totals.packed / totals.unpacked if totals.unpacked else 1.0
-            self._on_batch(Told(batch, batch.size - totals.packed + totals.unpacked, totals.payload, packing, None))
+        self._update_largest(batch.size, content, framed=is_v2)
 
-    def _update_largest(
-        self, batch: int, content: int, key: int, value: int, headers: int, *, framed: bool = True
-    ) -> None:
+    def _update_largest(self, batch: int, content: int, *, framed: bool = True) -> None:
         """Update the maxima. With `framed`, the content of a record does not include the overhead of the record."""
         self.largest_batch = max(self.largest_batch, batch)
         record = content + _V2.head.size + MAX_RECORD_OVERHEAD if framed and content else content
         self.largest_record = max(self.largest_record, record)
-        largest = self.sizes.largest
-        if key > largest[0] or value > largest[1] or headers > largest[2]:
-            self.sizes.largest = max(key, largest[0]), max(value, largest[1]), max(headers, largest[2])
 
     def _count_spans(self, batch: Batch) -> BatchContent:
         """Count a batch, or a message with the messages in it, by spans."""

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from kwire_cli.facts.costs.batch_sizes import BatchSizes
     from kwire_cli.facts.costs.ledger import Ledger
     from kwire_cli.facts.costs.limits import Largest
-    from kwire_cli.facts.costs.record_sets import Told
     from kwire_cli.facts.costs.subjects import Message
     from kwire_cli.message.roles import Roles
     from kwire_cli.records.codecs import Limits
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
     Place = tuple[int, int, int, int]
     """The number of a span, its node, and the start and end of its value."""
-    OnRecords = Callable[[Message | None, str | None, int | None, Told], None]
-    """Receives a batch of a producer: the request (None for a segment), the topic, the partition, and the facts."""
     Named = Callable[[Message], dict[str, Any]]
     """Returns the identification of a message in results: {"frame": 12}."""
 
@@ -177,8 +174,7 @@ def places_in(spans: Spans, found: Places) -> list[Place]:
 class Opened:
     """Expands the records in messages. `wire` and `inside` count them like `RecordSets`, with statistics by owner.
 
-    `largest` receives the sizes that limits apply to, with a place from `named`. `on_records` receives every batch that
-    a producer sends.
+    `largest` receives the sizes that limits apply to, with a place from `named`.
     """
 
     def __init__(
@@ -188,7 +184,6 @@ class Opened:
         sizes_of: Callable[[Any], BatchSizes],
         largest: Largest,
         limits: Limits | None,
-        on_records: OnRecords | None,
         named: Named,
     ) -> None:
         self._wire = wire
@@ -196,9 +191,7 @@ class Opened:
         self._sizes_of = sizes_of
         self.largest = largest
         self._limits = limits
-        self._on_records = on_records
         self._named = named
-        self._place: tuple[Message | None, str | None, int | None] = None, None, None
         self._record_sets: dict[tuple[Any, str], RecordSets] = {}
 
     def add(
@@ -244,8 +237,6 @@ class Opened:
                 path = prefix + leaf.path
                 self._wire.add(owner, path, in_body(leaf), 0, -size, 0)
                 sets = self._sets(owner, f"{path}[].", AUTO, produced=produce)
-                if produce and self._on_records:
-                    self._place = subject, named(), numbered()
                 sets.largest_batch = 0
                 sets.largest_record = 0
                 sets.add(data, value, end)
@@ -267,12 +258,9 @@ class Opened:
                 fetched, total, packet, partial(self._named, subject), partial(_requested, request, "maxBytes")
             )
 
-    def whole(
-        self, owner: Any, data: Any, form: str, where: dict[str, Any], topic: str | None, partition: int | None
-    ) -> Iterator[int]:
+    def whole(self, owner: Any, data: Any, form: str, where: dict[str, Any]) -> Iterator[int]:
         """Count a record set or segment of a partition. Yield the position after each batch."""
         sets = self._sets(owner, "", form, produced=True)
-        self._place = None, topic, partition
         sets.largest_batch = 0
         sets.largest_record = 0
         at = 0
@@ -293,14 +281,9 @@ class Opened:
                 prefix=prefix,
                 form=form,
                 limits=self._limits,
-                on_batch=self._report_batch if produced and self._on_records else None,
                 produced=produced,
             )
         return sets
-
-    def _report_batch(self, facts: Told) -> None:
-        assert self._on_records  # noqa: S101 - for the type checker
-        self._on_records(*self._place, facts)
 
     def _see_batches(self, sets: RecordSets, packet: int, where: Callable[[], dict[str, Any]]) -> None:
         sizes = self.largest.sizes

@@ -7,7 +7,6 @@ import kwire_cli as kwire
 from kwire_cli.analysis.costs.carrying import carried
 from kwire_cli.analysis.costs.changed_definitions import all_tagged, check_fields, encoded
 from kwire_cli.analysis.costs.comparison_answer import by_kind
-from kwire_cli.analysis.costs.definition_costs import costs
 from kwire_cli.analysis.costs.forms import (
     ALL_TAGGED,
     FLEXIBLE,
@@ -102,60 +101,6 @@ def test_the_bytes_are_those_that_encode_writes():
     spec = kwire.catalog().message("MetadataResponse")
     value = generate(spec, 12, counts_for(spec, 12, {"partitions": 5}, {}))
     assert written_form(Form("v12", spec, 12), value) == encode_spec(spec, value, 12)
-
-
-def test_every_tagged_field_of_kafka_costs_something_when_it_is_set():
-    for entry in kwire.catalog():
-        spec = kwire.catalog().message(entry.name)
-        first, last = spec.valid_versions.low, spec.valid_versions.high
-        for version in {first, last} if spec.valid_versions else ():
-            for cost in costs(Form("the first", spec, first), Form("another", spec, version)):
-                assert cost.new.refusal is None
-                assert cost.values != "set" or cost.when_set > 2
-
-
-@pytest.mark.parametrize(
-    ("field", "size"),
-    [
-        ({"type": "string"}, 2),
-        ({"type": "string", "default": "text"}, 1),
-        ({"type": "string", "nullableVersions": "0+"}, 1),
-        ({"type": "string", "nullableVersions": "0+", "default": "null"}, 1),
-        ({"type": "bytes"}, 2),
-        ({"type": "records"}, 1),
-        ({"type": "records", "nullableVersions": "0+"}, 1),
-        ({"type": "bool"}, 1),
-        ({"type": "bool", "default": "true"}, 1),
-        ({"type": "int16"}, 2),
-        ({"type": "int64", "default": "-1"}, 8),
-        ({"type": "float64"}, 8),
-        ({"type": "uuid"}, 16),
-        ({"type": "[]int32"}, 5),
-        ({"type": "[]int32", "nullableVersions": "0+", "default": "null"}, 1),
-        ({"type": "[]S", "fields": [{"name": "A", "type": "string"}]}, 3),
-        ({"type": "S", "fields": [{"name": "A", "type": "string"}, {"name": "B", "type": "int8"}]}, 3),
-        ({"type": "S", "fields": [{"name": "A", "type": "[]int8"}], "nullableVersions": "0+", "default": "null"}, 3),
-    ],
-    ids=str,
-)
-def test_the_smallest_value_that_is_not_the_default(field, size):
-    about = {"tag": 0, "taggedVersions": "1+", "versions": "1+"}
-    spec = definition({"name": "T", **about, **field})
-    *_, cost = costs(Form("old", spec, 0), Form("new", spec, 1))
-    assert (cost.values, cost.path) == ("set", "t")
-    assert cost.when_set == 2 + size
-    assert cost.new.size == cost.when_set + 1
-
-
-@pytest.mark.parametrize("null", ["null", None])
-def test_a_tagged_field_costs_what_it_adds_to_the_structs_that_it_is_in(null):
-    """A nullable struct that is null by default is there without the field too."""
-    tagged = {"name": "T", "type": "string", "tag": 0, "taggedVersions": "1+", "versions": "1+"}
-    inner = {"name": "I", "type": "I", "fields": [{"name": "A", "type": "[]int64"}, tagged]}
-    outer = {"name": "S", "type": "S", "fields": [{"name": "B", "type": "int64"}, inner], "nullableVersions": "1+"}
-    spec = definition(outer | ({"default": null} if null else {}))
-    *_, cost = costs(Form("old", spec, 0), Form("new", spec, 1))
-    assert (cost.values, cost.path, cost.when_set) == ("set", "s.i.t", 4)
 
 
 def test_all_fields_tagged_pays_for_headers_counts_and_lengths_and_leaves_out_defaults():

@@ -11,7 +11,6 @@ from kit.commands import ROOT, examples, slow
 from kit.messages import SHARED, sample, shared
 
 import kwire_cli as kwire
-from kwire_cli.analysis.costs.batching import TRIED, Accumulators, Setting
 from kwire_cli.analysis.costs.overhead import Overhead
 from kwire_cli.engine.program import holds_records
 from kwire_cli.facts.costs.batch_sizes import BatchSizes
@@ -189,14 +188,12 @@ def test_damaged_captures(path, dimensions, data):
     damaged = bytearray(path.read_bytes()[: data.draw(st.integers(200, 12000))])
     for _ in range(data.draw(st.integers(1, 30))):
         damaged[data.draw(st.integers(100, len(damaged) - 1))] = data.draw(st.integers(0, 255))
-    accumulators = Accumulators([Setting(5, 16384)])
-    costs = Costs(CATALOG, owners_of(dimensions), on_records=accumulators.add)
+    costs = Costs(CATALOG, owners_of(dimensions))
     capture = Capture(io.BytesIO(bytes(damaged)))
     for line in traffic(CATALOG, capture, waiting_since=capture.streams.waiting_since):
         costs.add(line)
     [by_field, by_kind, *_], facts = tables_of(costs, [("field",), (*dimensions, "kind")])
     assert sum(row["bytes"] for row in by_field) == sum(row["bytes"] for row in by_kind) == facts["bytes"] == costs.size
-    assert all(len(row) == len(TRIED) for row in accumulators.rows())
 
 
 @pytest.mark.parametrize("form", ["kip98-draft", "kip82-draft", "v1", "v0", "v2"])

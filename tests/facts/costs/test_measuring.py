@@ -6,7 +6,7 @@ from kit.logs import SEGMENTS, batch, record
 
 from kwire_cli.engine.lower import records_entry
 from kwire_cli.engine.spans import walk
-from kwire_cli.facts.costs.record_sets import LARGEST, meter
+from kwire_cli.facts.costs.record_sets import meter
 from kwire_cli.records.batch import Batch
 from kwire_cli.records.compression import decompress
 from kwire_cli.records.reading import items, source_of
@@ -34,9 +34,9 @@ def contents(area):
     return [end - start for start, end in zip(keys, ends, strict=False)]
 
 
-def metered(area, rows=None):
+def metered(area):
     sums = meter().sums()
-    found = meter().count(area, 0, len(area), sums, rows)
+    found = meter().count(area, 0, len(area), sums)
     named = {leaf.path.removeprefix("records[]."): numbers for leaf, *numbers in meter().totals(sums)}
     return found, named, sums
 
@@ -79,17 +79,14 @@ RECORDS = st.lists(
 @given(RECORDS)
 def test_on_any_records_it_counts_what_the_spans_say(records):
     area = v2.RECORDS.build({"records": records})
-    rows = []
-    found, named, sums = metered(area, rows)
+    found, named, sums = metered(area)
     spans, _ = by_spans(area)
     assert named == spans
     assert found == (
         len(records),
         sum(spans.get(name, [0, 0, 0])[1] for name in ("key", "value", "headers[].key", "headers[].value")),
     )
-    assert [delta for delta, _ in rows] == [each["timestampDelta"] for each in records]
     assert sum(numbers[0] + numbers[1] for numbers in named.values()) == len(area)
-    assert [size for _, size in rows] == contents(area)
     assert sums[-1] == max(contents(area), default=0)
 
 
@@ -108,13 +105,11 @@ def test_what_is_odd_is_left_to_the_spans(records, data):
         assert named == spans
 
 
-def test_the_largest_are_kept():
+def test_the_largest_is_kept():
     area = v2.RECORDS.build(
         {"records": [record(b"k" * 5, b"v" * 300), record(None, b"", headers=[("h", b"x" * 10), ("i", None)])]}
     )
     _, _, sums = metered(area)
-    # A count, and for each header two lengths, a name and a value.
-    assert sums[-len(LARGEST) : -1] == [5, 300, 1 + (2 + 1 + 10) + (2 + 1)]
     # From the length of the key on: two lengths of 1 and 2 bytes, and the count of headers.
     assert sums[-1] == 1 + 5 + 2 + 300 + 1
 
@@ -122,6 +117,6 @@ def test_the_largest_are_kept():
 def test_sums_of_two_batches_add_up():
     first, second = ((batch(records=[record(b"a", b"b")] * n))[61:] for n in (1, 2))
     sums = meter().sums()
-    assert meter().count(first, 0, len(first), sums, None) == (1, 2)
-    assert meter().count(second, 0, len(second), sums, None) == (2, 4)
+    assert meter().count(first, 0, len(first), sums) == (1, 2)
+    assert meter().count(second, 0, len(second), sums) == (2, 4)
     assert sums == metered(first + second)[2]
