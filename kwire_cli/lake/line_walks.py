@@ -194,11 +194,11 @@ class Spent:
         for place, ledger in ledgers:
             paths, sums = self._rows(ledger)
             self._add(np.array([place]), paths, sums[None])
-        places, which, *sums = self._summed().T if self._counts else np.zeros((5, 0), np.int64)
-        paths = pa.Table.from_batches([batch_of([*self._paths], _PATHS)]).take(pa.array(which))
-        for field, column in zip(_SUMS, sums, strict=True):
-            paths = paths.append_column(field, pa.array(column, field.type))
-        return places, paths
+        summed = self._summed() if self._counts else np.zeros((0, 5), np.int64)
+        paths = pa.Table.from_batches([batch_of([*self._paths], _PATHS)]).take(pa.array(summed[:, 1]))
+        for number, field in enumerate(_SUMS, 2):
+            paths = paths.append_column(field, pa.array(summed[:, number], field.type))
+        return summed[:, 0], paths
 
 
 _PATHS = pa.schema([LEDGER.field(name) for name in (*_OWNERS, "path")])
