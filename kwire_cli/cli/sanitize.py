@@ -187,11 +187,4 @@ def _replace_when_done(out: Path) -> Iterator[IO[bytes]]:
 
 def _tell(environment: Environment, counts: Mapping[str, int]) -> None:
     for what, number in sorted(counts.items()):
-        environment.note(f"kwire: not as before: {number} {_singular(what) if number == 1 else what}")
-
-
-def _singular(what: str) -> str:
-    """Return a phrase in the singular: `frame that is not known` for `frames that are not known`."""
-    for many, one in (("batches", "batch"), ("frames", "frame"), ("bytes", "byte"), ("that are", "that is")):
-        what = what.replace(many, one, 1)  # only the subject: words after `whose` and `in` remain in the plural
-    return what
+        environment.note(f"kwire: not as before: {what}: {number}")

@@ -273,7 +273,7 @@ class Sanitizer:
                 self._fields.count("bytes in which no frame was recognised", len(piece.data))
                 self._write_next(stream, piece, BLANK * len(piece.data))
             elif piece.protocol == "proxy" and piece.data:
-                self._write_next(stream, piece, other_proxy(piece.data, self._fields.addresses))
+                self._write_next(stream, piece, other_proxy(piece.data))
             else:
                 self._foreign(
                     stream, piece.side, len(piece.data) or piece.size, held=len(line.connection.rests[piece.side])

@@ -21,7 +21,6 @@ from kwire_cli.structs.composites import offset_of
 from kwire_cli.structs.network import ETHER_IPV4, ETHER_IPV6, GRE, GRE_CHECKSUM
 
 if TYPE_CHECKING:
-    from kwire_cli.sanitize.replacing import Addresses
     from kwire_cli.source.packets.headers import Datagram
 
 
@@ -238,31 +237,20 @@ def mend(data: bytearray, checksums: tuple[Checksum, ...]) -> None:
         data[checksum.at : checksum.at + 2] = (computed or (0xFFFF if checksum.never_zero else 0)).to_bytes(2)
 
 
-# PROXY headers, which load balancers put before a connection's bytes: the same length, without the addresses.
+# PROXY headers, which load balancers put before a connection's bytes.
 #
 # Source: HAProxy's proxy-protocol.txt, versions 1 (a line of text) and 2.
 
 _HEAD = fixed(network.PROXY_V2)
 
 
-_FAMILIES = {family: fixed(layout) for family, layout in network.PROXY_FAMILIES.items()}
 _BEGINNING = re.compile(rb"PROXY (?:TCP[46]?|UNKNOWN)")
 _END = b"\r\n"
 
 
-def other_proxy(data: bytes, addresses: Addresses) -> bytes:
-    """Return a PROXY header with replaced addresses. A header in text form keeps no address."""
-    return _binary(data, addresses) if data.startswith(PROXY_V2) else _line(data)
-
-
-def _binary(data: bytes, addresses: Addresses) -> bytes:
-    family = _HEAD.unpack(data)[2] >> 4
-    layout = _FAMILIES.get(family)
-    out = data[: _HEAD.size]
-    if layout and len(data) >= _HEAD.size + layout.size:
-        source, destination, *ports = layout.unpack(data, _HEAD.size)
-        out += layout.pack(addresses.ip(source), addresses.ip(destination), *ports)
-    return out.ljust(len(data), b"\0")
+def other_proxy(data: bytes) -> bytes:
+    """Return a PROXY header without its addresses and ports."""
+    return data[: _HEAD.size].ljust(len(data), b"\0") if data.startswith(PROXY_V2) else _line(data)
 
 
 def _line(data: bytes) -> bytes:

@@ -10,7 +10,7 @@ import hashlib
 import re
 import secrets
 import zlib
-from itertools import count
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.fixed import fixed
@@ -226,7 +226,7 @@ DIFFERENT = (TOKEN, 8, 4, 2, 1, 0)
 """Numbers of distinct letters that are tried for the values of a compressed batch, until they fit."""
 SHORT = 8
 """Maximum length in bytes of the names whose replacements are kept distinct by a table."""
-MOST_SHORT = 1 << 18
+MAX_SHORT = 1 << 18
 """Maximum number of short names in the table. Beyond it, replacements may collide."""
 _ATTEMPTS = 64
 _WELL_KNOWN_IDS = 128
@@ -272,28 +272,26 @@ class Replacement:
         """Return at most 64 bytes for a value. `what` is the kind of the value."""
         return hashlib.blake2b(data, digest_size=size, key=self.key, person=what, salt=attempt.to_bytes(4)).digest()
 
-    def apart(self, what: bytes, data: bytes, size: int, taken: dict[bytes, bytes]) -> bytes:
-        """Return a digest that is different for each value. `taken` maps earlier digests to their values."""
-        for attempt in count():
-            token = self.digest(what, data, size, attempt)
-            if attempt == _ATTEMPTS or taken.setdefault(token, data) == data:
-                return token
-        raise AssertionError
+    def distinct(self, data: bytes, taken: dict[bytes, bytes], make: Callable[[int], bytes]) -> bytes:
+        """Return the first result of `make` that is different for each value. `taken` maps results to their values."""
+        token = b""
+        for attempt in range(_ATTEMPTS):
+            token = make(attempt)
+            if token != data and taken.setdefault(token, data) == data:
+                break
+        return token
 
     def _token(self, data: bytes, attempt: int) -> bytes:
         number = int.from_bytes(self.digest(b"name", data, TOKEN * 5 // 8, attempt))
         return "".join([LETTERS[number >> 5 * i & 31] for i in range(TOKEN)]).encode()
 
     def _short(self, data: bytes) -> bytes:
-        token = self._given.get(data)
-        if token is None:
-            for attempt in range(_ATTEMPTS):
-                token = self._token(data, attempt)[: len(data)]
-                if len(self._taken) >= MOST_SHORT or (token != data and self._taken.setdefault(token, data) == data):
-                    break
-            assert token is not None  # noqa: S101 - for the type checker
-            if len(self._given) < MOST_SHORT:
-                self._given[data] = token
+        if data in self._given:
+            return self._given[data]
+        if len(self._taken) >= MAX_SHORT:
+            return self._token(data, 0)[: len(data)]
+        token = self.distinct(data, self._taken, lambda attempt: self._token(data, attempt)[: len(data)])
+        self._given[data] = token
         return token
 
 
@@ -399,9 +397,7 @@ class Addresses:
     def _replace(self, what: bytes, first: bytes, address: bytes) -> bytes:
         if len(address) < 2:  # a truncated address
             return bytes(len(address))
-        substitute = self._known.get(address)
-        if substitute is None:
-            substitute = self._known[address] = first + self._replacement.apart(
-                what, address, len(address) - 1, self._taken
-            )
-        return substitute
+        if address not in self._known:
+            digest = partial(self._replacement.digest, what, address, len(address) - 1)
+            self._known[address] = first + self._replacement.distinct(address, self._taken, digest)
+        return self._known[address]

@@ -12,6 +12,7 @@ import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -210,7 +211,7 @@ def tree(path: Place) -> Tree:
         InputError: The path is not a folder, or a folder below it cannot be read.
 
     """
-    return _stored(path) if isinstance(path, Stored) else _Walk(path).tree()
+    return _stored(path) if isinstance(path, Stored) else _walked(path)
 
 
 def in_order_of_paths(folders: list[Folder]) -> list[Folder]:
@@ -218,62 +219,44 @@ def in_order_of_paths(folders: list[Folder]) -> list[Folder]:
     return sorted(folders, key=lambda folder: folder.path.parts)
 
 
-class _Walk:
-    """A walk over local folders: real folders first, then the links that were found in them."""
-
-    def __init__(self, path: Path) -> None:
-        self._root = Folder(path)
-        self._folders: list[Folder] = []
-        self._pending: list[tuple[Folder, Path]] = []
-        self._entered: set[Identity] = set()
-
-    def tree(self) -> Tree:
-        self._enter(self._root)
-        while self._pending:  # folders that are entered may contain further links
-            links = sorted(self._pending, key=lambda found: found[1].parts)
-            self._pending = []
-            for parent, link in links:
-                self._follow(parent, link)
-        for folder in self._folders:
-            folder.files = in_order(folder.files)
-            folder.folders = in_order_of_paths(folder.folders)
-        return Tree(self._root, self._folders)
-
-    def _follow(self, parent: Folder, link: Path) -> None:
+def _walked(path: Path) -> Tree:
+    """List a local folder: real folders first, then the links that were found in them."""
+    root = Folder(path)
+    folders: list[Folder] = []
+    entered: set[Identity] = set()
+    waiting = [(False, path.parts, root, root)]
+    while waiting:
+        is_link, _, folder, parent = heappop(waiting)
         try:
-            there = link.stat()
-        except OSError:  # gone since it was listed
-            return
-        if (there.st_dev, there.st_ino) not in self._entered:
-            parent.folders.append(folder := Folder(link))
-            self._enter(folder)
+            status = Path(folder.path).stat()
+            identity = status.st_dev, status.st_ino
+            if is_link and identity in entered:
+                continue
+            if is_link:
+                parent.folders.append(folder)
+            entered.add(identity)
+            folders.append(folder)
+            with os.scandir(folder.path) as entries:
+                for entry in entries:
+                    below = Path(folder.path, entry.name)
+                    linked = entry.is_symlink()
+                    if entry.is_dir(follow_symlinks=False) or (linked and below.is_dir()):
+                        inner = Folder(below)
+                        if not linked:
+                            folder.folders.append(inner)
+                        heappush(waiting, (linked, below.parts, inner, folder))
+                    elif linked or entry.is_file():
+                        folder.files.append(below)
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", file=str(folder.path)) from None
+    return _in_order(root, folders)
 
-    def _enter(self, first: Folder) -> None:
-        pending = [first]
-        while pending:
-            folder = pending.pop()
-            try:
-                status = Path(folder.path).stat()
-                self._entered.add((status.st_dev, status.st_ino))
-                with os.scandir(folder.path) as entries:
-                    for entry in entries:
-                        self._add_entry(folder, entry, pending)
-            except OSError as error:
-                raise InputError(f"cannot be read: {error.strerror}", file=str(folder.path)) from None
-            self._folders.append(folder)
 
-    def _add_entry(self, folder: Folder, entry: os.DirEntry[str], pending: list[Folder]) -> None:
-        path = Path(folder.path, entry.name)
-        if entry.is_dir(follow_symlinks=False):
-            folder.folders.append(below := Folder(path))
-            pending.append(below)
-        elif entry.is_symlink():
-            if path.is_dir():
-                self._pending.append((folder, path))
-            else:
-                folder.files.append(path)
-        elif entry.is_file():
-            folder.files.append(path)
+def _in_order(root: Folder, folders: list[Folder]) -> Tree:
+    for folder in folders:
+        folder.files = in_order(folder.files)
+        folder.folders = in_order_of_paths(folder.folders)
+    return Tree(root, folders)
 
 
 def _stored(path: Stored) -> Tree:
@@ -292,8 +275,4 @@ def _stored(path: Stored) -> Tree:
             folder_at(entry.path)
         else:
             folder_at(entry.path.rpartition("/")[0]).files.append(entry)
-    folders = in_order_of_paths([*by_path.values()])
-    for folder in folders:
-        folder.files = in_order(folder.files)
-        folder.folders = in_order_of_paths(folder.folders)
-    return Tree(root, folders)
+    return _in_order(root, in_order_of_paths([*by_path.values()]))

@@ -163,15 +163,6 @@ PROXY_V2 = Struct(
 """`length` counts the bytes after it: addresses and ports by the family in the upper 4 bits, and TLVs."""
 
 
-PROXY_IPV4 = Struct(
-    "source" / Bytes(4), "destination" / Bytes(4), "source_port" / Int16ub, "destination_port" / Int16ub
-)
-PROXY_IPV6 = Struct(
-    "source" / Bytes(16), "destination" / Bytes(16), "source_port" / Int16ub, "destination_port" / Int16ub
-)
-PROXY_FAMILIES = {1: PROXY_IPV4, 2: PROXY_IPV6}
-
-
 # TCP (RFC 9293) and UDP (RFC 768).
 
 TCP = Struct(
