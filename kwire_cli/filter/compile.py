@@ -289,7 +289,7 @@ class _Parser:
         return tuple(values)
 
     def _after(self) -> str:
-        """Return what may follow. After a name alone, the next word may have been meant as an operator."""
+        """Return what may follow. After a name without an operator, the next word may have been meant as one."""
         if self._cursor.at != self._bare:
             return "'and' or 'or'"
         return "an operator (== != < <= > >= ~ !~ in), 'and' or 'or'"

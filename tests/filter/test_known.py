@@ -27,7 +27,6 @@ CAPTURE = "samples/captures/ipv6.pcap"
             "no column and no field is called errorcode; did you mean errorCode or error_codes or error?",
         ),
         ("body.erorCode == 0", 1, "no field is called erorCode; did you mean errorCode or decoded or code?"),
-        ("bdy.errorCode", 1, "no field is called bdy; did you mean body?"),
         (
             "topics.partitons.errorCode != 0",
             1,
@@ -132,8 +131,6 @@ WRONG = [
     ("nosuch == 1", 1, "no batch or record has a field called nosuch"),
     ("prodcerId == 1", 1, "no batch or record has a field called prodcerId; did you mean producerId or "),
     ("size > 1 and records.nosuch == 1", 14, "no batch or record has a field called nosuch"),
-    ("headers.kee == x", 1, "no batch or record has a field called kee; did you mean key"),
-    ("has grupId", 5, "no batch or record has a field called grupId; did you mean groupId"),
     ("decoded.value.data.grupId == x", 1, "no batch or record has a field called grupId; did you mean groupId"),
     ("anomalies.cod == x", 1, "no batch or record has a field called cod; did you mean code"),
     ("header.clientId == x", 1, "no batch or record has a field called header; did you mean headers"),
@@ -141,7 +138,6 @@ WRONG = [
 OF_FRAMES = [
     ("latency > 1ms", 1, "latency is a column of frames, and batches and records have no such field"),
     ("size > 1 and api == Fetch", 14, "api is a column of frames, and batches and records have no such field"),
-    ("body.size == 1", 1, "no batch or record has a field called body"),
     ("maxWaitMs == 1", 1, "no batch or record has a field called maxWaitMs"),
 ]
 
@@ -171,9 +167,6 @@ def test_a_name_of_frames_is_for_commands_that_show_frames(text, column, reason)
     "text",
     [
         "kind == control",
-        "producerId >= 0 and not isControl == true",
-        "compression == lz4",
-        "valueSize > 5",
         "time > 2020-01-01T00:00:00Z",
     ],
 )
@@ -215,12 +208,10 @@ CODECS = "none, gzip, snappy, lz4, zstd, unknown-5, unknown-6, unknown-7"
         ("batches", "compression in (lz4, 9)", 22, f"compression has no value '9'; values are {CODECS}"),
         ("frames", "records.compression == zsdt", 24, "records.compression has no value 'zsdt'; did you mean zstd?"),
         ("batches", "gap == LOST", 8, "gap has no value 'LOST'; values are TRUNCATED, CORRUPT, PADDING"),
-        ("batches", "kind == request", 9, "kind has no value 'request'; values are batch, control, gap"),
         ("frames", "kind not in (requst)", 14, "kind has no value 'requst'; did you mean request?"),
         ("either", "anomaly == LEADER_EPOCH", 12, "anomaly has no value 'LEADER_EPOCH'; values are OVERLONG_VARINT, "),
         ("frames", "anomaly == TRAILING_BYTE", 12, "anomaly has no value 'TRAILING_BYTE'; did you mean TRAILING_BYTES"),
         ("batches", "records > 1", 1, "records is a list; the number of records in a batch is count"),
-        ("batches", "baseOffset == 0 and records == 0", 21, "records is a list; the number of records in a batch is"),
     ],
 )
 def test_a_value_that_a_name_never_has_is_refused(rows, text, column, reason):

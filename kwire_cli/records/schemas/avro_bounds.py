@@ -57,7 +57,7 @@ class _Growth:
             fields = [self.of(field["type"]) for field in schema["fields"]]
             self._records[name] = (all(empty for empty, _ in fields), 1 + sum(count for _, count in fields))
         known = self._records[name]
-        if known is None:  # the record contains itself, behind the byte of a union, an array or a map
+        if known is None:  # the record contains itself, after the byte of a union, an array or a map
             self.nests = True
             return False, 0
         return known

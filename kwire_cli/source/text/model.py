@@ -49,7 +49,7 @@ class Input(NamedTuple):
         chunks: At least one chunk.
         detail: Which form was recognised, and why.
         notes: The parts that are missing in the input, with their places.
-        form: One of FORMS, but not auto. Empty in what a reader of one form returns.
+        form: One of FORMS, but not auto. The reader of a form leaves it empty.
 
     """
 
