@@ -97,8 +97,8 @@ def test_a_column(copy):
 
 def test_an_input_form(copy):
     code = (
-        "from kwire_cli.source.text.model import Chunk, Reading\n\n\n"
-        'def read(text):\n    return Reading((Chunk(bytes(map(int, text.split())), 1, None),), "decimal")\n'
+        "from kwire_cli.source.text.model import Chunk, Input\n\n\n"
+        'def read(text):\n    return Input((Chunk(bytes(map(int, text.split())), 1, None),), "decimal")\n'
     )
     forms = copy / "kwire_cli" / "source" / "text"
     (forms / "decimal.py").write_text(code, "utf-8")
