@@ -1,10 +1,10 @@
 """The state of a partition's producers: from batches, from snapshots, and beyond what memory holds."""
 
 import pytest
-from kit.logs import TIME, batch_at, marker
+from kit.logs import TIME, batch_at, marker, with_header
 
 from kwire_cli.records import producers
-from kwire_cli.records.producers import RESTARTED, ProducerState, SnapshotEntry
+from kwire_cli.records.producers import RESTARTED, Appended, ProducerState, SnapshotEntry
 from kwire_cli.records.reading import items, source_of
 
 
@@ -58,9 +58,9 @@ def test_what_was_open_before_missing_offsets_may_have_ended_there():
 
 def test_an_emptied_marker_says_nothing():
     state = ProducerState()
-    empty = batch_at(1, producer=1, epoch=0, transactional=True, control=(b"", b""), kept=0)
-    [_, ended] = [state.append(batch) for batch in items(source_of(data(0, transactional=True) + empty))]
-    assert ended.ended is None
+    empty = with_header(marker(1, producer=1, epoch=0, commit=True), recordsCount=0)
+    [_, ended] = appended(state, data(0, transactional=True), empty)
+    assert (ended, state.complete, begun(state)) == (Appended(), False, [(1, 0, 0, True)])
 
 
 @pytest.mark.parametrize("control", [(b"\0\0", bytes(6)), (b"\0\0\0\1", b"\0\0"), (b"\0\0\0\x09", bytes(6))])

@@ -22,7 +22,7 @@ from kit.calls import (
     sync,
 )
 from kit.commands import slow
-from kit.logs import keyed
+from kit.logs import framed, keyed
 from kit.messages import ID, body_of
 
 from kwire_cli.analysis.calls import TableFold
@@ -404,6 +404,14 @@ def test_records_of_a_consumer_group_tell_members_epochs_and_assignments():
     assert kinds(timeline, "join", "assignment", "leave") == [("join", "a"), ("assignment", "a"), ("leave", "a")]
     assert (timeline.members["a"].host, timeline.members["a"].rebalance_timeout_s) == ("10.0.0.1", 300)
     assert assigned(timeline)[0].place.offset == 4
+
+
+def test_the_metadata_log_names_the_topics_of_records():
+    topic = logged_pair(
+        "__cluster_metadata", 0, 0, framed("TopicRecord", {"name": "orders", "topicId": "A" * 21 + "Q"})
+    )
+    timeline = timeline_of(topic, member(1, "a", ABOUT), current(4, "a", 1, [0]))
+    assert assigned(timeline)[0].assigned == {("orders", 0)}
 
 
 def test_records_of_a_consumer_group_are_read_as_kafka_3_7_wrote_them():

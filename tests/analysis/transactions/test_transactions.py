@@ -4,7 +4,7 @@ import base64
 import json
 
 import pytest
-from kit.calls import CATALOG, asked, deformed_exchanges, exchanges, log_batch, log_items, subjects
+from kit.calls import CATALOG, asked, deformed_exchanges, exchanges, log_batch, log_items, logged, subjects
 from kit.commands import ROOT, kwire
 from kit.logs import document
 
@@ -146,6 +146,23 @@ def test_a_hanging_transaction_holds_readers_back():
     assert own["transactionalId"] == "settlement-7"
     assert {row["transactionalId"] for row in rows(fold, "events", only_open=True)} == {"settlement-7"}
     assert {row["transactionalId"] for row in rows(fold, ids=["ledger-1"])} == {"ledger-1"}
+
+
+@pytest.mark.parametrize(
+    ("status", "second", "hanging"),
+    [(1, 5, False), (0, 5, None), (0, -5, None), (0, 1000, True)],
+    ids=["ongoing", "ended since the log was copied", "older than the transaction", "ended long before"],
+)
+def test_the_coordinators_log_says_whether_an_open_transaction_hangs(status, second, hanging):
+    """The times of the coordinator's record, in seconds after the only record of the transaction."""
+    value = {"producerId": 4, "producerEpoch": 0, "transactionTimeoutMs": 1, "transactionStatus": status}
+    value |= dict.fromkeys(("transactionLastUpdateTimestampMs", "transactionStartTimestampMs"), 1)
+    value["transactionPartitions"] = [{"topic": "a", "partitionIds": [0]}] if status else []
+    state = logged("__transaction_state", 0, second, 0, "TransactionLog", {"transactionalId": "t"}, value)
+    fields = {"producerId": 4, "producerEpoch": 0, "baseSequence": 0, "isTransactional": True}
+    log = log_items("a-0", log_batch(0, "x", time=1_760_000_000_000, **fields))
+    [row] = rows(asked(Transactions(Redaction(CATALOG)), [*log, state]), "heldBack")
+    assert (row["transactionalId"], row["hanging"]) == ("t", hanging)
 
 
 def test_a_transaction_over_several_partitions_is_one():

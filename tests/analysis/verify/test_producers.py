@@ -123,6 +123,10 @@ def test_what_compaction_leaves_of_transactions(folder):
     assert folder.aborted(0, (1, 0, 2, 3)).codes() == []
     folder.put(0, "log", folder.batch(3))
     assert folder.codes() == []
+    # An emptied control batch proves nothing.
+    emptied = folder.with_header(folder.marker(2, producer=1, epoch=0, commit=False), recordsCount=0)
+    assert folder.put(0, "log", emptied).aborted(0, (1, 0, 2, 3)).codes() == []
+    (folder.path / f"{0:020}.txnindex").unlink()
     # The last batch of a producer stays, emptied.
     folder.put(
         0, "log", folder.batch(0, 2, producer=1, epoch=0, sequence=0, transactional=True, kept=0), folder.batch(3)
