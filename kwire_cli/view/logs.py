@@ -51,9 +51,9 @@ _LAYOUT = {
     "at": Column("at", width=8, right=True),
     "topic": Column("topic", width=40, least=12),
     "timestamp": Column("timestamp", width=24, least=19, cut="short"),
-    "offsetDelta": Column("offsetDelta", keep=1, width=10, right=True),
+    "offsetDelta": Column("offsetDelta", keep=3, width=10, right=True),
     "coordinatorEpoch": Column("coordinatorEpoch", keep=2, width=10, right=True),
-    "currentTxnFirstOffset": Column("currentTxnFirstOffset", keep=3, width=10, right=True),
+    "currentTxnFirstOffset": Column("currentTxnFirstOffset", keep=1, width=10, right=True),
     "version": Column("version", keep=1, width=10, right=True),
 }
 """The layout of columns of entries. Other columns are numbers that are never dropped."""
@@ -68,8 +68,10 @@ def columns(contents: Contents[Any]) -> tuple[str, ...]:
 def table_lines(contents: Contents[Any], rows: Iterable[FileRow], room: int | None) -> Iterator[Line]:
     """Yield a heading, then each entry, padding or gap as a row of a table. `room` is the width of the terminal."""
     names = columns(contents)
-    listed = (*(_LAYOUT.get(name) or Column(name, width=10, right=True) for name in names), _GAP)
     cells = [_cells(names, row) for row in rows]
+    listed = [_LAYOUT.get(name) or Column(name, width=10, right=True) for name in names]
+    if not cells or any(row[-1] for row in cells):
+        listed.append(_GAP)
     form = layout(listed, cells, room, whole=bool(cells))
     yield form.heading()
     yield from map(form.row, cells)

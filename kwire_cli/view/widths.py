@@ -281,9 +281,10 @@ def layout(
     """Return the layout of a table on a terminal that is `room` cells wide, by default without a limit.
 
     Columns are as wide as `rows` need. These are the first rows of the table, or all rows if `whole` is True; then
-    columns without a value are dropped.
+    columns without a value are dropped on a terminal.
     """
-    places = [at for at in range(len(columns)) if not (whole and rows) or any(row[at] for row in rows)]
+    keeps_all = room is None or not whole or not rows
+    places = [at for at in range(len(columns)) if keeps_all or any(row[at] for row in rows)]
     wanted = {at: _wanted(columns[at], [row[at] for row in rows], room, whole=whole) for at in places}
     widths = [wanted[at] for at in places]
     if room is not None:
