@@ -58,38 +58,19 @@ class Topic(NamedTuple):
 
 
 def _varint(_: Catalog, words: Words) -> Explanations:
-    data = _parse_bytes(words)
-    if data is None:
+    try:
+        number = int(words[0].replace("_", ""))
+    except ValueError:
+        raise InputError(f"{words[0]!a} is not a number; kwire explain type varint 0xac02 explains bytes") from None
+    for name in ("unsigned-varint", "varint" if -(1 << 31) <= number < 1 << 31 else "varlong"):
         try:
-            number = int("".join(words).replace("_", ""))
-        except ValueError:
-            raise InputError(f"{' '.join(words)!a} is neither a number nor hex bytes, such as 0xac02") from None
-        is_long = not -(1 << 31) <= number < 1 << 31
-    else:
-        is_long = len(data) > topics.TYPES["varint"].decl.max_bytes
-    for name in ("unsigned-varint", "varlong" if is_long else "varint"):
-        decl = topics.TYPES[name].decl
-        try:
-            if data is not None:
-                events = [*topics.explain_bytes(name, decl, data)]
-            elif name == "unsigned-varint" and 0 <= number < 1 << 32:
+            if name == "unsigned-varint" and 0 <= number < 1 << 32:
                 events = [*topics.explain_unsigned(number)]
             else:
-                events = [*topics.explain_value(name, decl, number)]
+                events = [*topics.explain_value(name, topics.TYPES[name].decl, number)]
         except EncodeError as unfit:
             events = [Remark(f"{name}: {unfit.reason}")]
         yield events
-
-
-def _parse_bytes(words: Words) -> bytes | None:
-    """Parse bytes in hex. Return None for other text, and for a single decimal number without 0x."""
-    text = "".join(word.removeprefix("0x") for word in words)
-    if not any(word.startswith("0x") for word in words) and text.lstrip("-").isdecimal() and len(words) == 1:
-        return None
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        return None
 
 
 def _type(_: Catalog, words: Words) -> Explanations:
@@ -179,7 +160,7 @@ def _check_code(text: str, codes: Collection[str], what: str, listing: str) -> s
 
 
 TOPICS = {
-    "varint": Topic("VALUE...", "a number (300, -3) as varints, or bytes (0xac02) as varints", _varint),
+    "varint": Topic("NUMBER", "a number (300, -3) as varints", _varint, most=1),
     "type": Topic("[NAME [VALUE]]", "a type of the protocol, with a value in JSON or hex", _type, complete_type, 2),
     "header": Topic("[API [VERSION]]", "headers of requests and responses, and why", _header, complete_api, 2),
     "error": Topic("CODE...", "error codes by number or name: meaning, causes, reactions", _error, complete_error),

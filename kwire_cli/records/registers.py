@@ -58,26 +58,13 @@ class Register:
 
 
 def register_of(document: Any, file: str | None = None) -> Register:
-    """Return a register from JSON: an object of names with their numbers, or a list of objects with `key` and `name`.
-    InputError for anything else.
-    """
-    if isinstance(document, list):
-        if not all(isinstance(entry, dict) and {"key", "name"} <= entry.keys() for entry in document):
-            raise InputError('a register is {"name": number, …} or [{"key": number, "name": "…"}, …]', file=file)
-        pairs = [(entry["name"], entry["key"]) for entry in document]
-    elif isinstance(document, dict):
-        pairs = [*document.items()]
-    else:
-        raise InputError(f"a register is an object or a list of objects, not {shown(document)}", file=file)
+    """Return a register from JSON: an object of names with their numbers. Raise InputError for anything else."""
+    if not isinstance(document, dict):
+        raise InputError(f'a register is {{"name": number, …}}, not {shown(document)}', file=file)
     own: dict[str, int] = {}
     taken: set[int] = set()
-    for name, number in pairs:
-        if (
-            not isinstance(name, str)
-            or isinstance(number, bool)
-            or not isinstance(number, int)
-            or not 0 <= number <= _HIGHEST
-        ):
+    for name, number in document.items():
+        if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= _HIGHEST:
             raise InputError(
                 f"a register has names with numbers from 0 to {_HIGHEST}, not {shown(name)} with {shown(number)}",
                 file=file,
