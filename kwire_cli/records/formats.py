@@ -12,15 +12,14 @@ from kwire_cli.structs.records import kip82, kip98, v0, v1, v2
 
 
 class RecordFormat(NamedTuple):
-    """A format. The module `declared` declares it, under the names `batch` and `record_set`.
+    """A format: the module `declared` of its declaration, and the declaration of a batch or message in it.
 
     `kind` is the module of this room that reads it. `about` describes a batch of the format.
     """
 
     magic: int
     declared: Any
-    batch: str
-    record_set: str
+    decl: Any
     kind: str
     about: str
 
@@ -31,17 +30,13 @@ class RecordFormat(NamedTuple):
 
 
 RECORD_FORMATS = {
-    "v0": RecordFormat(0, v0, "MESSAGE", "MESSAGE_SET", "legacy", "message, format v0 (magic 0, Kafka 0.8)"),
-    "v1": RecordFormat(
-        1, v1, "MESSAGE", "MESSAGE_SET", "legacy", "message, format v1 (magic 1, Kafka 0.10, KIP-31 and KIP-32)"
-    ),
-    "v2": RecordFormat(2, v2, "BATCH", "BATCHES", "v2", "record batch, format v2 (magic 2, Kafka 0.11, KIP-98)"),
+    "v0": RecordFormat(0, v0, v0.MESSAGE, "legacy", "message, format v0 (magic 0, Kafka 0.8)"),
+    "v1": RecordFormat(1, v1, v1.MESSAGE, "legacy", "message, format v1 (magic 1, Kafka 0.10, KIP-31 and KIP-32)"),
+    "v2": RecordFormat(2, v2, v2.BATCH, "v2", "record batch, format v2 (magic 2, Kafka 0.11, KIP-98)"),
     "kip98-draft": RecordFormat(
-        2, kip98, "MESSAGE_SET", "MESSAGE_SETS", "draft98", "message set of the KIP-98 draft, never shipped"
+        2, kip98, kip98.MESSAGE_SET, "draft98", "message set of the KIP-98 draft, never shipped"
     ),
-    "kip82-draft": RecordFormat(
-        2, kip82, "MESSAGE", "MESSAGE_SET", "legacy", "message of the KIP-82 draft, never shipped"
-    ),
+    "kip82-draft": RecordFormat(2, kip82, kip82.MESSAGE, "legacy", "message of the KIP-82 draft, never shipped"),
 }
 """By name. The magic byte distinguishes the first three. The drafts have the magic of v2 and are read only on
 request.

@@ -75,7 +75,7 @@ class Layout:
 
 def _layout(name: str, record_format: RecordFormat) -> Layout:
     module = record_format.declared
-    decl = getattr(module, record_format.batch)
+    decl = record_format.decl
     head = fixed(leading(decl))
     least = head.size + _LENGTHS.get(record_format.kind, 0) * v0.NULLABLE_BYTES.prefix.length - OVERHEAD
     crc_from = offset_of(decl, module.CRC_FROM)
@@ -97,7 +97,6 @@ def _layout(name: str, record_format: RecordFormat) -> Layout:
 
 
 LAYOUTS = {name: _layout(name, record_format) for name, record_format in RECORD_FORMATS.items()}
-FORMATS = CHOICES
 
 
 def by_magic(names: Iterable[str]) -> Mapping[int, Layout]:
@@ -110,6 +109,6 @@ def layouts_of(form: str) -> Mapping[int, Layout]:
 
     "auto" has all formats of Kafka.
     """
-    if form not in FORMATS:
-        raise InputError(f"format={form!r}: record formats are {', '.join(FORMATS)}")
+    if form not in CHOICES:
+        raise InputError(f"format={form!r}: record formats are {', '.join(CHOICES)}")
     return by_magic(BY_MAGIC if form == AUTO else (form,))

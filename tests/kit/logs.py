@@ -16,16 +16,19 @@ from kwire_cli.analysis.state.tables import state_answer
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.message.encode import encode
 from kwire_cli.records.compression import compress
-from kwire_cli.records.formats import RECORD_FORMATS
 from kwire_cli.records.layouts import LAYOUTS
-from kwire_cli.structs.records import v2
+from kwire_cli.structs.records import kip82, kip98, v0, v1, v2
 from kwire_cli.view.answers import answer_document
 
 # Record sets to read: made by the declarations, with right checksums, so that any of them can be made wrong on
 # purpose.
 
 RECORD_SETS = {
-    name: getattr(record_format.declared, record_format.record_set) for name, record_format in RECORD_FORMATS.items()
+    "v0": v0.MESSAGE_SET,
+    "v1": v1.MESSAGE_SET,
+    "v2": v2.BATCHES,
+    "kip98-draft": kip98.MESSAGE_SETS,
+    "kip82-draft": kip82.MESSAGE_SET,
 }
 """The declaration of a whole record set of each format."""
 SEGMENTS = ROOT / "samples" / "segments"
