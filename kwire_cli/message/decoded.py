@@ -261,13 +261,6 @@ class Decoded(Body, InNotebook):
     def __repr__(self) -> str:
         return f"<{self.message} version {self.version}, {self.size} bytes, {len(self.anomalies)} anomalies>"
 
-    def __getitem__(self, name: str) -> Any:
-        """Return the value of a field in the form of `value`: `decoded["topics"][0]["name"]`."""
-        return self.value[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.value)
-
     @property
     def size(self) -> int:
         """The number of bytes of the message's fields; the bytes after them are a gap."""
