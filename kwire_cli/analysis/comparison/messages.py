@@ -119,11 +119,12 @@ class Operand:
 
     @cached_property
     def items(self) -> dict[str, Item]:
-        """The items of the message by path. An array has the path of its count."""
+        """The items of the message by path, without those in an item of the same path. The last of equal tags counts."""
         items: dict[str, Item] = {}
         for path, item in places(self.body.tree.root):
-            if not isinstance(item.node, Leaf) or item.node.kind != "tag-header":
-                items.setdefault(path, item)
+            is_header = isinstance(item.node, Leaf) and item.node.kind == "tag-header"
+            if not is_header and (path not in items or item.start >= items[path].end > items[path].start):
+                items[path] = item
         return items
 
     @cached_property
