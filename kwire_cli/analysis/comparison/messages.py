@@ -119,7 +119,7 @@ class Operand:
 
     @cached_property
     def items(self) -> dict[str, Item]:
-        """The items of the message by path, without those in an item of the same path. The last of equal tags counts."""
+        """The items by path, without the parts of an item that have its path. The last of equal tags counts."""
         items: dict[str, Item] = {}
         for path, item in places(self.body.tree.root):
             is_header = isinstance(item.node, Leaf) and item.node.kind == "tag-header"
