@@ -75,7 +75,7 @@ def test_there_are_paths_in_most_commands():
         (["dump", "--sort", "baseO"], ["baseOffset"]),
         (["dump", "--deep", "--sort", "keyS"], ["keySize"]),
         (["clients", "--to", "4.1"], ["4.1"]),
-        (["compare", "--form", "all-t"], ["all-tagged"]),
+        (["compare", "--form", "all-t"], ["all-tagged", "all-three"]),
         (["compare", "--paths", "throttleT"], ["throttleTimeMs"]),
         (["decode", "--frames", ""], []),
         (["completion", "z"], ["zsh"]),
