@@ -194,11 +194,11 @@ class Spent:
         for place, ledger in ledgers:
             paths, sums = self._rows(ledger)
             self._add(np.array([place]), paths, sums[None])
-        summed = self._summed() if self._counts else np.zeros((0, 5), np.int64)
-        paths = pa.Table.from_batches([batch_of([*self._paths], _PATHS)]).take(pa.array(summed[:, 1]))
-        for number, field in enumerate(_SUMS, 2):
-            paths = paths.append_column(field, pa.array(summed[:, number], field.type))
-        return summed[:, 0], paths
+        counts = self._summed() if self._counts else np.zeros((0, 5), np.int64)
+        rows = pa.Table.from_batches([batch_of([*self._paths], _PATHS)]).take(pa.array(counts[:, _PATH]))
+        for number, field in enumerate(_SUMS, _PATH + 1):
+            rows = rows.append_column(field, pa.array(counts[:, number], field.type))
+        return counts[:, _PLACE], rows
 
 
 _PATHS = pa.schema([LEDGER.field(name) for name in (*_OWNERS, "path")])
