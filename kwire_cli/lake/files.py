@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from kwire_cli.errors import InputError
+from kwire_cli.facts.columnar.arrays import word
 from kwire_cli.lake import DELTA
 from kwire_cli.lake.arrow_files import arrow_place
 from kwire_cli.lake.delta import DAY, NO_DAY, RUN, UNIT, Statistics, Written, stored_schema
@@ -112,10 +113,10 @@ class Files:
 
     def _with_keys(self, rows: pa.RecordBatch, point: str, unit: str | None) -> pa.RecordBatch:
         columns = {name: rows.column(name) for name in rows.schema.names if name != DAY}
-        columns.setdefault(POINT, _one(point, rows.num_rows))
+        columns.setdefault(POINT, word(point, rows.num_rows))
         if self._target.is_lake:
-            units = _encoded(columns["file"]) if unit is None else _one(unit, rows.num_rows)
-            columns = {UNIT: units, RUN: _one(self._target.run, rows.num_rows), **columns}
+            units = _encoded(columns["file"]) if unit is None else word(unit, rows.num_rows)
+            columns = {UNIT: units, RUN: word(self._target.run, rows.num_rows), **columns}
         return pa.RecordBatch.from_arrays([*columns.values()], names=[*columns])
 
     def close(self) -> list[Written]:
@@ -162,10 +163,6 @@ class Files:
 
 def _encoded(column: pa.Array) -> pa.Array:
     return column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-
-
-def _one(text: str, count: int) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array([text], pa.string()))
 
 
 @cache

@@ -58,32 +58,27 @@ def batches_of(hidden: Place, name: str) -> Iterator[pa.RecordBatch]:
             yield source.get_batch(number)
 
 
-class Stream:
-    """A lightly compressed file of rows that are read once. Dictionaries may differ between batches."""
+def put_stream(place: Place, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> int:
+    """Write rows that are read once to a lightly compressed file. Dictionaries may differ between batches.
 
-    def __init__(self, place: Place, schema: pa.Schema) -> None:
-        files, path = arrow_place(place)
-        self._folder = place.parent
-        self._sink = files.open_output_stream(path, compression=None)
-        options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)  # for buffers this small
-        self._out = pa.ipc.new_stream(self._sink, schema, options=options)
-        self.rows = 0
-
-    def add(self, rows: pa.RecordBatch) -> None:
-        """Write rows."""
-        with writing(self._folder):
-            self._out.write_batch(rows)
-        self.rows += rows.num_rows
-
-    def close(self) -> None:
-        """Write the remaining rows, and close the file."""
-        with writing(self._folder):
-            self._out.close()
-            self._sink.close()
+    Return the number of rows.
+    """
+    count = 0
+    files, path = arrow_place(place)
+    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)  # for buffers this small
+    with (
+        writing(place.parent),
+        files.open_output_stream(path, compression=None) as sink,
+        pa.ipc.new_stream(sink, schema, options=options) as out,
+    ):
+        for rows in batches:
+            out.write_batch(rows)
+            count += rows.num_rows
+    return count
 
 
 def streamed(place: Place) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file that `Stream` wrote."""
+    """Yield the rows of a file that `put_stream` wrote."""
     files, path = arrow_place(place)
     options = pa.ipc.IpcReadOptions(use_threads=False)
     with (

@@ -37,7 +37,7 @@ from kwire_cli.lake.descriptors import (
     rows_of,
 )
 from kwire_cli.lake.files import Files, scratch_file
-from kwire_cli.lake.hidden import Stream, batches_of, put
+from kwire_cli.lake.hidden import batches_of, put, put_stream
 from kwire_cli.lake.inputs import point_unit, unit_of
 from kwire_cli.lake.logs import shaped
 from kwire_cli.lake.long_connections import KEPT, Follower, Lengths, kept_row
@@ -401,11 +401,8 @@ class _Owner:
                     self._files.add("frames", self._point.name, resolved(rows, names), frames_unit)
                 continue
             name = f"_frames-{uuid4().hex}.arrows"
-            stream = Stream(self._job.hidden / name, UNRESOLVED)
-            for rows in spool.taken():
-                stream.add(rows)
-            stream.close()
-            done.frames.setdefault((self._number, frames_unit), []).append((name, stream.rows))
+            count = put_stream(self._job.hidden / name, spool.taken(), UNRESOLVED)
+            done.frames.setdefault((self._number, frames_unit), []).append((name, count))
         done.learnt[self._number] = self._learnt
         done.faults += self._faults
         done.pieces += self._pieces
