@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from kwire_cli.engine.arrow import batch_of
 from kwire_cli.facts.columnar.frames import UNRESOLVED, resolved
-from kwire_cli.facts.columnar.names import Learnt, merge_learnt
+from kwire_cli.facts.columnar.names import Learnt
 from kwire_cli.facts.columnar.spool import Spool
 from kwire_cli.lake.capture_faults import file_fault
 from kwire_cli.lake.captures import LINES, PointTables, connection_cells
@@ -42,7 +42,7 @@ from kwire_cli.lake.inputs import point_unit, unit_of
 from kwire_cli.lake.logs import shaped
 from kwire_cli.lake.long_connections import KEPT, Follower, Lengths, kept_row
 from kwire_cli.lake.tables import CARRIED as CARRIED_COLUMNS, CONNECTIONS_TABLE
-from kwire_cli.lake.windows import Opened, files_of, origin_of, parts_of
+from kwire_cli.lake.windows import files_of, opened_paths, origin_of, parts_of
 from kwire_cli.message.known_layout import layouts
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kafka.captured import Captured, Names
@@ -108,7 +108,8 @@ def merge(one: Done, other: Done) -> None:
     one.made += other.made
     for key, frames in other.frames.items():
         one.frames.setdefault(key, []).extend(frames)
-    merge_learnt(one.learnt, other.learnt)
+    for number, learnt in other.learnt.items():
+        one.learnt.setdefault(number, Learnt()).merge(learnt)
     one.faults += other.faults
     one.pieces += other.pieces
     one.carried += other.carried
@@ -225,7 +226,7 @@ class _Owner:
         self._carries = self._point.carries and job.target.is_lake and not self._goes_on
         self._apart: dict[str, list[tuple[EndsReader, Stretch | Captured]]] = defaultdict(list)
         self._carried: list[tuple[str, int | None, str]] = []
-        self._paths = Opened(job.hidden)
+        self._paths = opened_paths(job.hidden)
         self._learnt = Learnt()
         self._kept: list[Described] = []
         self._kept_batches: list[pa.RecordBatch] = []

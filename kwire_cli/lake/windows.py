@@ -350,39 +350,33 @@ def pack_size(size: int, cores: int) -> int:
 # The tasks' view of a plan.
 
 
-class _Paths(Sequence[str]):
-    """The paths of the files of a point, in the form that rows contain."""
+class Paths(Sequence[str]):
+    """The paths of files, from a column: as they are opened, or in the form that rows contain if `located`."""
 
-    def __init__(self, paths: pa.ChunkedArray) -> None:
-        self._paths = paths
+    def __init__(self, column: pa.ChunkedArray, *, located: bool = False) -> None:
+        self._column = column
+        self._located = located
 
     def __len__(self) -> int:
-        return len(self._paths)
+        return len(self._column)
 
     def __getitem__(self, number: Any) -> Any:
         """Return a path."""
-        return location(self._paths[number].as_py())
+        path = self._column[number].as_py()
+        return location(path) if self._located else path
 
 
-class Opened(Sequence[str]):
-    """The paths of all files of a plan, in the form in which they are opened."""
-
-    def __init__(self, hidden: Place) -> None:
-        self._paths = table_of(hidden, FILES_TABLE)["path"]
-
-    def __len__(self) -> int:
-        return len(self._paths)
-
-    def __getitem__(self, number: Any) -> Any:
-        """Return a path."""
-        return self._paths[number].as_py()
+def opened_paths(hidden: Place) -> Paths:
+    """Return the paths of all files of a plan, as they are opened."""
+    return Paths(table_of(hidden, FILES_TABLE)["path"])
 
 
 def files_of(point: Planned, hidden: Place) -> tuple[Sequence[str], Sequence[int]]:
     """Return the paths of the files of a capture point, and the number of packets before each."""
     files = table_of(hidden, FILES_TABLE)
     before = one_array(files["before"]).to_numpy()
-    return _Paths(files["path"].slice(point.start, point.stop - point.start)), before[point.start : point.stop]
+    paths = Paths(files["path"].slice(point.start, point.stop - point.start), located=True)
+    return paths, before[point.start : point.stop]
 
 
 def origin_of(point: Planned, files: tuple[Sequence[str], Sequence[int]]) -> Origin:

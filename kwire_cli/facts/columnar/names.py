@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from kwire_cli.engine.arrow import values_of
+from kwire_cli.engine.arrow import batch_of, values_of
 from kwire_cli.facts.columnar.arrays import side_by_side
 from kwire_cli.facts.columnar.regular import with_request_topics
 from kwire_cli.facts.columnar.values import NO_UUID_TEXT
@@ -127,13 +127,10 @@ class Learnt:
 
     def rows(self) -> pa.RecordBatch:
         """Return the rows of the table `names`."""
-        return name_rows(self.names, self.clients)
-
-
-def merge_learnt(one: dict[int, Learnt], other: dict[int, Learnt]) -> None:
-    """Add the names of other connections, by the numbers of capture points."""
-    for number, learnt in other.items():
-        one.setdefault(number, Learnt()).merge(learnt)
+        rows = [("topic", key, name) for key, name in sorted(self.names.topics.items())]
+        rows += [("broker", key, str(node)) for key, node in sorted(self.names.brokers.items()) if node is not None]
+        rows += [("client", key, software) for key, software in sorted(self.clients.items())]
+        return batch_of(rows, NAMES)
 
 
 # Topics of frames: the topics in them, and the topics of the fetch session of a Fetch (KIP-227).
@@ -314,16 +311,3 @@ def _changed(values: Values, row: int, known: list[str]) -> list[str]:
 def _text(leaf: Leaf, data: Any, start: int, stop: int) -> str:
     raw = bytes(data[start:stop])
     return uuid_text(raw) if leaf.kind == "uuid" else raw.decode("utf-8", "replace")
-
-
-# The table.
-
-
-def name_rows(names: Names, clients: dict[str, str]) -> pa.RecordBatch:
-    """Return the rows of the table `names` of a capture point."""
-    rows = [("topic", key, name) for key, name in sorted(names.topics.items())]
-    rows += [("broker", key, str(node)) for key, node in sorted(names.brokers.items()) if node is not None]
-    rows += [("client", key, software) for key, software in sorted(clients.items())]
-    return pa.RecordBatch.from_arrays(
-        [pa.array(column, pa.string()) for column in (zip(*rows, strict=True) if rows else ((), (), ()))], schema=NAMES
-    )
