@@ -117,6 +117,7 @@ MACROS = (
         map()
     )
     """,
+    "create macro counted(value) as [e.value || ' ' || e.key for e in map_entries(counts_of([value]))]",
     *COST_MACROS,
 )
 _LATE_BROKERS = (

@@ -215,25 +215,6 @@ def test_answers_that_are_no_lists_of_apis_teach_nothing():
     )
 
 
-def test_of_what_a_capture_and_a_log_both_show_the_larger_numbers_count(wire):
-    lost = {"topics": [{"errorCode": 3}]}
-    body = {"topics": [{"errorCode": 3, "name": "t", "partitions": []}]}
-    said = [
-        part
-        for number in (1, 2)
-        for part in (
-            (0, wire.request("Metadata", 9, number, "c", topics=[])),
-            (1, wire.response("Metadata", 9, number, **body)),
-        )
-    ]
-    lines = wire.lines(*said, port=9092)
-    for logs in (1, 3):
-        exchanges = logged(*[document(version=9, told=UNKNOWN, response=lost)] * logs)
-        [client] = answered([*lines, *exchanges])["clients"]
-        most = max(2, logs)
-        assert (client["requests"], client["errors"]) == (most, {"UNKNOWN_TOPIC_OR_PARTITION": most})
-
-
 @pytest.mark.shared
 @pytest.mark.parametrize(
     "name", ["java44-admin", *map(slow, ("java44-produce-consume", "old39-sarama-0.11.0.0", "zk28-ibp-2.4"))]

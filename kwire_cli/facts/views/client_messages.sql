@@ -2,7 +2,6 @@
 -- no client here.
 with spoken as (
     select
-        source,
         connection,
         frame,
         kind,
@@ -38,7 +37,6 @@ select
         'address': address,
         'capture_point': capture_point
     } as client,
-    source,
     connection,
     frame,
     kind,

@@ -1,20 +1,14 @@
 -- One row for each client: its id, software, address and capture point, what it asked and when, and the versions of each
 -- api that it uses.
-with by_error as (
-    select client, error.key as error, sum(error.value)::bigint as occurrences
-    from (select client, unnest(map_entries(errors)) as error from client_uses)
-    group by client, error.key
-),
-error_maps as (
+with totals as (
     select
         client,
-        map(list(error order by occurrences desc, error), list(occurrences order by occurrences desc, error)) as errors
-    from by_error
-    group by client
-),
-principals as (
-    select client, list(distinct principal order by principal) as principals
-    from (select client, unnest(principals) as principal from client_uses)
+        coalesce(list(distinct principal order by principal) filter (where principal is not null), []) as principals,
+        count(*) filter (where kind = 'request') as requests,
+        min(time) filter (where kind = 'request') as "first",
+        max(time) filter (where kind = 'request') as "last",
+        counts_of(errors) as errors
+    from client_messages
     group by client
 ),
 by_api as (
@@ -26,21 +20,14 @@ by_api as (
 ),
 apis as (select client, list(api order by api_key) as apis from by_api group by client)
 select
-    u.client.client_id,
-    u.client.software,
-    u.client.address,
-    u.client.capture_point as capture,
-    coalesce(p.principals, []) as principals,
-    sum(u.requests)::bigint as requests,
-    min(u.first_time) as "first",
-    max(u.last_time) as "last",
-    coalesce(e.errors, map()) as errors,
+    t.client.client_id,
+    t.client.software,
+    t.client.address,
+    t.client.capture_point as capture,
+    t.* exclude (client),
     a.apis
-from client_uses u
-join apis a on a.client is not distinct from u.client
-left join error_maps e on e.client is not distinct from u.client
-left join principals p on p.client is not distinct from u.client
-group by u.client, p.principals, e.errors, a.apis
+from totals t
+join apis a on a.client is not distinct from t.client
 order by
-    u.client.client_id nulls last, u.client.software nulls last, u.client.address nulls last,
-    u.client.capture_point nulls last
+    t.client.client_id nulls last, t.client.software nulls last, t.client.address nulls last,
+    t.client.capture_point nulls last

@@ -12,27 +12,16 @@ with judged as (
             when ended_by = 'initProducerId' then 'by InitProducerId of a new instance'
         end as way
     from transactions
-),
-ways as (
-    select name, is_in_logs, list(number || ' ' || way order by first) as ways
-    from (
-        select name, is_in_logs, way, count(*) as number, min(ordinal) as first
-        from judged
-        where way is not null
-        group by all
-    )
-    group by name, is_in_logs
 )
 select
     case when any_value(j.transactional_id) is null then j.name else 'transactional id ' || j.name end as subject,
     count(*) as transactions,
     count(*) filter (where j.is_aborted) as aborted,
     coalesce(bool_or(j.is_late), false) as is_any_late,
-    array_to_string(any_value(w.ways), ', ') as ways,
+    counted(j.way) as ways,
     any_value(j.transactional_id) as transactional_id,
     aborted as weight,
     flatten(list(j.places[1:2] order by j.ordinal) filter (where j.is_aborted)) as evidence
 from judged j
-left join ways w using (name, is_in_logs)
 group by j.name, j.is_in_logs
 having aborted > 0

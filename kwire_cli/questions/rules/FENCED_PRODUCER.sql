@@ -18,20 +18,6 @@ with fences as (
         )
         and c.api in ('InitProducerId', 'AddPartitionsToTxn', 'AddOffsetsToTxn', 'TxnOffsetCommit', 'EndTxn', 'Produce')
 ),
-by_error as (
-    select
-        transactional_id,
-        case when transactional_id is null then client end as client,
-        code,
-        error,
-        count(*) as times,
-        max(software) as software,
-        list(distinct producer) filter (where producer is not null) as producers,
-        min(request_time) as first_time,
-        list(place) as places
-    from fences
-    group by transactional_id, case when transactional_id is null then client end, code, error
-),
 instances as (
     select transactional_id, list_sort(list(distinct client || ' at ' || client_address)) as instances
     from calls
@@ -49,25 +35,25 @@ timed_out as (
     group by transactional_id
 )
 select
-    e.transactional_id,
-    e.client as producer,
-    max(e.software) as software,
-    list_sort(list_distinct(flatten(list(e.producers)))) as producers,
-    list(e.times || ' ' || e.error order by e.error) as errors,
+    f.transactional_id,
+    case when f.transactional_id is null then f.client end as producer_alone,
+    max(f.software) as software,
+    list_sort(list(distinct f.producer) filter (where f.producer is not null)) as producers,
+    counted(f.error) as errors,
     case
         when any_value(t.open_s) is not null then 'timeout'
-        when bool_and(e.code = 'INVALID_PRODUCER_ID_MAPPING') then 'expired'
+        when bool_and(f.code = 'INVALID_PRODUCER_ID_MAPPING') then 'expired'
         when len(i.instances) > 1 then 'instances'
     end as in_case,
-    case when bool_or(e.code = 'INVALID_TXN_STATE') then 'INVALID_TXN_STATE' end as state_error,
+    case when bool_or(f.code = 'INVALID_TXN_STATE') then 'INVALID_TXN_STATE' end as state_error,
     any_value(t.open_s) as open_s,
     any_value(t.timeout_s) as timeout_s,
     len(i.instances) as initialised,
     i.instances,
-    cast(sum(e.times) as bigint) as weight,
-    flatten(list(e.places)) as evidence
-from by_error e
-left join instances i on i.transactional_id = e.transactional_id
-left join timed_out t on t.transactional_id = e.transactional_id
-where e.code <> 'INVALID_TXN_STATE' or t.open_s is not null
-group by e.transactional_id, e.client, i.instances
+    count(*) as weight,
+    evidence(f.place) as evidence
+from fences f
+left join instances i on i.transactional_id = f.transactional_id
+left join timed_out t on t.transactional_id = f.transactional_id
+where f.code <> 'INVALID_TXN_STATE' or t.open_s is not null
+group by f.transactional_id, producer_alone, i.instances

@@ -2,17 +2,12 @@
 -- tries, one for each broker.
 with refusals as (
     select
-        case when api = 'ApiVersions' then 'broker ' || broker_address else 'client ' || client end as subject,
-        client, software, broker_address, api, api_key, api_version, connection, response_frame, place
-    from calls
-    where list_contains(errors, 'UNSUPPORTED_VERSION')
-),
-messages as (
-    select r.subject, r.broker_address, r.api, r.api_version, list_sort(list(distinct e.message))[1:3] as reasons
-    from refusals r
-    join errors e on e.connection = r.connection and e.frame = r.response_frame
-    where e.error = 'UNSUPPORTED_VERSION' and e.message is not null
-    group by r.subject, r.broker_address, r.api, r.api_version
+        case when c.api = 'ApiVersions' then 'broker ' || c.broker_address else 'client ' || c.client end as subject,
+        c.client, c.software, c.broker_address, c.api, c.api_key, c.api_version, c.place, e.message
+    from calls c
+    left join (select connection, frame as response_frame, min(message) as message from errors group by all) e
+        using (connection, response_frame)
+    where list_contains(c.errors, 'UNSUPPORTED_VERSION')
 )
 select
     r.subject,
@@ -25,13 +20,11 @@ select
     case when ends_with(r.api, 'GroupHeartbeat') and o.first_version is null then 'protocol' end as in_case,
     o.first_version,
     o.last_version,
-    array_to_string(m.reasons, '; ') as reasons,
+    list_sort(list(distinct r.message) filter (where r.message is not null)) as reasons,
     requests as weight,
     evidence(r.place) as evidence
 from refusals r
 left join offered_versions o
     on o.broker_address = r.broker_address and o.api_key = r.api_key
     and r.api_version not between o.first_version and o.last_version
-left join messages m
-    on m.subject = r.subject and m.broker_address = r.broker_address and m.api = r.api and m.api_version = r.api_version
-group by r.subject, r.broker_address, r.api, r.api_version, o.first_version, o.last_version, m.reasons
+group by r.subject, r.broker_address, r.api, r.api_version, o.first_version, o.last_version
