@@ -52,7 +52,7 @@ ANSWERS = {"clients", "compare", "diagnose", "doctor", "groups", "overhead", "su
 
 FOR_EYES = ("tree", "hex", "table", "wide", "text")
 TYPED = {"parquet": b"PAR1", "arrow": b"ARROW1"}
-BINARY = TYPED | {"pcap": b"\xd4\xc3\xb2\xa1", "pcapng": b"\n\r\r\n"}
+BINARY = TYPED | {"pcap": b"\x4d\x3c\xb2\xa1", "pcapng": b"\n\r\r\n"}
 
 
 def formats_of(words):
