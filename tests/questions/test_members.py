@@ -44,7 +44,7 @@ def test_a_member_that_leaves_too_late_is_not_fenced():
 def test_two_members_with_one_instance():
     fenced = member("Heartbeat", 3, error="FENCED_INSTANCE_ID", groupInstanceId="i")
     calls = [joined(1, groupInstanceId="i"), joined(2, "b", groupInstanceId="i"), fenced]
-    text = "group.instance.id i: FENCED_INSTANCE_ID; members with it: a at 10.0.0.1, b at 10.0.0.1"
+    text = "group.instance.id i: 1 FENCED_INSTANCE_ID; members with it: a at 10.0.0.1, b at 10.0.0.1"
     assert found("STATIC_MEMBER_CONFLICT", calls) == [("error", "group g", text, [6])]
 
 
