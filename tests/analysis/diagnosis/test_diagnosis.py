@@ -68,6 +68,9 @@ def test_what_was_not_read_is_said(tmp_path):
         assert "a part was not read: " in notes[0]
         assert what in notes[0]
         assert "nothing found" not in notes
+    said = "nothing found in the part that was read"
+    assert said in kwire("diagnose", tmp_path / "cut.pcap", "--format", "table").out
+    assert said in kwire("summary", tmp_path / "cut.pcap", "--format", "table").out
 
 
 def test_connections_come_behind_their_calls():
