@@ -11,11 +11,11 @@ from captures import JSONL, print_beside
 if TYPE_CHECKING:
     from pathlib import Path
 
-OVERHEAD, BATCHING = "kwire overhead", "kwire overhead --by topic,kind --linger 0,5,20,100"
+OVERHEAD, BY_TOPIC = "kwire overhead", "kwire overhead --by topic,kind"
 COMMANDS = {
     JSONL: ("decode", "--format", "jsonl"),
     OVERHEAD: ("overhead",),
-    BATCHING: ("overhead", "--by", "topic,kind", "--linger", "0,5,20,100"),
+    BY_TOPIC: ("overhead", "--by", "topic,kind"),
 }
 
 

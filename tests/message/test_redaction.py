@@ -324,11 +324,9 @@ def test_errors_of_given_values_have_no_secret():
     ("message", "path", "version"), [row for row in NEWEST if row[0] == "DescribeConfigsResponse"], ids=str
 )
 def test_values_that_are_compared_have_no_secret(message, path, version):
-    value = kwire_cli.decode(body_of(message, path, version), message=message, version=version).value
+    body = body_of(message, path, version).hex().encode()
     for fmt in formats("compare"):
-        done = kwire(
-            "compare", "-m", message, "--message-version", version, "--values", json.dumps(value), "--format", fmt
-        )
+        done = kwire("compare", "-m", message, "--message-version", version, "--format", fmt, stdin=body)
         assert not shows(text_of(done) + done.err)
         assert "<redacted" not in CLIPPED.sub("", unescaped(text_of(done))), fmt
 
