@@ -7,18 +7,19 @@ contain any text, so all text is escaped: it cannot create links, images or head
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kwire_cli.answer import Chart, Facts, Note, Outline, Table
 from kwire_cli.view.ladder import ladder_lines
 from kwire_cli.view.lines import escaped, plain
 from kwire_cli.view.tables import text_of
-from kwire_cli.view.terminal import fact_text, shown_facts, shown_table, text_table
+from kwire_cli.view.terminal import column_texts, fact_text, heading_text, lines_up, shown_facts, shown_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.answer import Answer, Block, Level
+    from kwire_cli.view.terminal import ShownTable
 
 _ALERTS: dict[Level, str] = {"good": "TIP", "info": "NOTE", "warning": "WARNING", "error": "CAUTION"}
 """GitHub's alerts by the level of a note. Notes without a level are paragraphs."""
@@ -27,6 +28,29 @@ _MARKS = re.compile(
 )
 """Characters that are Markdown syntax. Underscores within words, as in NOT_LEADER, are plain text."""
 _FENCE = re.compile(r"`{3,}")
+
+
+class TextTable(NamedTuple):
+    """The cells of a table for documents: its headings, whether each column is aligned to the right, and its rows."""
+
+    headings: list[str]
+    is_right: list[bool]
+    rows: list[tuple[str, ...]]
+
+
+def text_table(shown: ShownTable) -> TextTable:
+    """Return the cells of the displayed columns, without a limit of the width. Documents show no bars."""
+    headings = []
+    is_right = []
+    cells = []
+    for at, column in shown.columns:
+        if column.wide or column.kind == "bar":
+            continue
+        values = [row[at] for row in shown.everything]
+        headings.append(heading_text(column, values))
+        is_right.append(lines_up(values[: len(shown.rows)], column))
+        cells.append(column_texts(values, column))
+    return TextTable(headings, is_right, list(zip(*cells, strict=True)))
 
 
 def answer_markdown(answer: Answer) -> Iterator[str]:

@@ -209,29 +209,6 @@ def shown_table(table: Table) -> ShownTable | None:
     return ShownTable(rows, everything, columns, hidden)
 
 
-class TextTable(NamedTuple):
-    """The cells of a table for documents: its headings, whether each column is aligned to the right, and its rows."""
-
-    headings: list[str]
-    is_right: list[bool]
-    rows: list[tuple[str, ...]]
-
-
-def text_table(shown: ShownTable) -> TextTable:
-    """Return the cells of the displayed columns, without a limit of the width. Documents show no bars."""
-    headings = []
-    is_right = []
-    cells = []
-    for at, column in shown.columns:
-        if column.wide or column.kind == "bar":
-            continue
-        values = [row[at] for row in shown.everything]
-        headings.append(heading_text(column, values))
-        is_right.append(lines_up(values[: len(shown.rows)], column))
-        cells.append(column_texts(values, column))
-    return TextTable(headings, is_right, list(zip(*cells, strict=True)))
-
-
 def _has_value(rows: Iterable[Row], at: int, column: Column) -> bool:
     return any(not is_blank(row[at], column) for row in rows)
 

@@ -17,9 +17,10 @@ from kwire_cli.spec.catalog import catalog
 from kwire_cli.view import hex as hex_view, tree
 from kwire_cli.view.charts import charts_svg, drawable
 from kwire_cli.view.ladder import ladder_lines
+from kwire_cli.view.markdown import text_table
 from kwire_cli.view.markup import markup_text
 from kwire_cli.view.tables import text_of
-from kwire_cli.view.terminal import fact_text, shown_facts, shown_table, text_table
+from kwire_cli.view.terminal import fact_text, shown_facts, shown_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
