@@ -13,7 +13,7 @@ import kwire_cli
 from kit import logs as records, traffic as make
 from kit.commands import ROOT
 from kit.traffic import Wire
-from kwire_cli.lake.windows import OUTLINES, chains_of, origin_of, outline_rows, parts_of, planned, windows
+from kwire_cli.lake.windows import OUTLINES, files_of, origin_of, outline_rows, parts_of, planned, windows
 from kwire_cli.message.known_layout import Layouts
 from kwire_cli.source.captures import BATCH, Capture
 from kwire_cli.source.files import Naming
@@ -208,7 +208,7 @@ def replays(paths, size, secrets=()):
         for window in windows(plan, hidden, range(len(plan.points))):
             parts += [part for pack in range(window.packs) for part in parts_of(window, hidden, pack)]
         files = plan.files["path"].to_pylist()
-        points = [(partial(origin_of, point, chains_of(point, hidden)), point.last) for point in plan.points]
+        points = [(partial(origin_of, point, files_of(point, hidden)), point.last) for point in plan.points]
         rows = defaultdict(list)
         for part in parts:
             for each in described(part, PartReader(part.part)):
