@@ -1,6 +1,7 @@
 """The public API as a type checker sees it: `mypy --strict` reads this file, and nobody runs it."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, assert_type
 
 import kwire_cli as kwire
@@ -23,7 +24,7 @@ for subject in subjects:
 
 answer = kwire.diagnose("incident.pcap", least="error")
 for each in (kwire.summary, kwire.stats, kwire.clients, kwire.transactions, kwire.sequence):
-    assert_type(each("a", port=9092, tls_keylog=["keys"], kafka="3.9"), Answer)
+    assert_type(each("a", port=9092, tls_keylog=["keys"], specs=["3.9", Path("mine")]), Answer)
 assert_type(kwire.groups("a", names=["b"]), Answer)
 assert_type(kwire.overhead("a", by=["api"]), Answer)
 assert_type(kwire.compare("a", forms=["packed"], assume=["zone=a"]), Answer)

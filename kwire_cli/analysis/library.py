@@ -60,8 +60,7 @@ def ask(
     *inputs: Input,
     port: int | None = None,
     tls_keylog: Sequence[str] = (),
-    specs: Paths | None = None,
-    kafka: str | None = None,
+    specs: Paths = (),
     **options: Any,
 ) -> Answer:
     """Ask captures, request logs or log directories a question, and return the Answer: tables and facts as data.
@@ -71,8 +70,7 @@ def ask(
         inputs: Paths of files and folders, counted together.
         port: The broker's port in captures; None if the bytes are to show it.
         tls_keylog: Paths of key logs, for TLS in captures.
-        specs: Definitions in addition to the bundled ones.
-        kafka: The release whose definitions are used.
+        specs: Definitions as for --specs: files, folders, jars, overlays and a release such as "3.9".
         options: Arguments of the method `answer`, such as `least="error"` for diagnose.
 
     Raises:
@@ -84,7 +82,7 @@ def ask(
         hint = did_you_mean(close_to(question, QUESTIONS)) or f"; questions are {', '.join(QUESTIONS)}"
         raise InputError(f"{question!r} is no question{hint}")
     entry = QUESTIONS[question]
-    definitions = catalog(specs, kafka)
+    definitions = catalog(specs)
     fold = entry.fold(Redaction(definitions))
     how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog), connections=True)
     opened = open_inputs([str(path) for path in inputs], how, takes=entry.about)
@@ -96,8 +94,7 @@ class Ways(TypedDict, total=False):
 
     port: int | None
     tls_keylog: Sequence[str]
-    specs: Paths | None
-    kafka: str | None
+    specs: Paths
 
 
 def summary(*inputs: Input, **ways: Unpack[Ways]) -> Answer:

@@ -174,8 +174,7 @@ def open(  # noqa: A001 - the library's word for it
     port: int | None = None,
     tls_keylog: Sequence[str] = (),
     show_secrets: bool = False,
-    specs: Paths | None = None,
-    kafka: str | None = None,
+    specs: Paths = (),
     serdes: Serdes | None = None,
 ) -> Subjects:
     """Open captures, request logs and logs. Iterate over the result to get their frames and batches one by one.
@@ -186,8 +185,7 @@ def open(  # noqa: A001 - the library's word for it
         port: The broker's port in captures; None if the bytes are to show it.
         tls_keylog: Paths of key logs, for TLS in captures.
         show_secrets: Whether `to_json` shows secrets.
-        specs: Definitions in addition to the bundled ones.
-        kafka: The release whose definitions are used.
+        specs: Definitions as for --specs: files, folders, jars, overlays and a release such as "3.9".
         serdes: The formats of keys and values that applications wrote, from `kwire.serdes`.
 
     Raises:
@@ -196,7 +194,7 @@ def open(  # noqa: A001 - the library's word for it
     """
     if not inputs:
         raise InputError("no input: give paths of captures, request logs or log directories")
-    definitions: Catalog = catalog(specs, kafka).with_serdes(serdes)
+    definitions: Catalog = catalog(specs).with_serdes(serdes)
     if filter is not None:
         filter_of(definitions, filter, "either")
     files = [str(path) for path in inputs]

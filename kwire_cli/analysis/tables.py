@@ -94,8 +94,7 @@ def tables(
     *inputs: str | os.PathLike[str],
     port: int | None = None,
     tls_keylog: Sequence[str] = (),
-    specs: Paths | None = None,
-    kafka: str | None = None,
+    specs: Paths = (),
     show_secrets: bool = False,
 ) -> InputTables:
     """Return the tables of captures, request logs and lakes, for queries in SQL: docs/tables.md lists them.
@@ -104,11 +103,10 @@ def tables(
         inputs: Paths of files and folders, counted together.
         port: The broker's port in captures; None if the bytes are to show it.
         tls_keylog: Paths of key logs, for TLS in captures.
-        specs: Definitions to use in addition to the bundled ones.
-        kafka: The release whose definitions are used.
+        specs: Definitions as for --specs: files, folders, jars, overlays and a release such as "3.9".
         show_secrets: Whether columns of bodies contain secrets.
 
     """
-    definitions = catalog(specs, kafka)
+    definitions = catalog(specs)
     how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog), connections=True)
     return InputTables([str(path) for path in inputs], how, Redaction(definitions, show_secrets=show_secrets))

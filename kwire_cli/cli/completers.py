@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from kwire_cli.engine.codes import MEANING
 from kwire_cli.errors import KwireError
-from kwire_cli.spec.catalog import catalog_of
+from kwire_cli.spec.catalog import catalog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -61,7 +61,7 @@ def rules_by_code() -> dict[str, Rule]:
 
 def _catalog(ctx: click.Context) -> Catalog:
     """Return the definitions that the options before the cursor choose."""
-    return catalog_of(tuple(ctx.params.get("specs") or ()))
+    return catalog(ctx.params.get("specs") or ())
 
 
 def _versions(ctx: click.Context) -> list[str]:

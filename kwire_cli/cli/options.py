@@ -27,7 +27,7 @@ from kwire_cli.cli.typed_options import Printing, flag, option, size_of
 from kwire_cli.records.formats import CHOICES
 from kwire_cli.source.files import Naming
 from kwire_cli.source.text.reading import FORMS
-from kwire_cli.spec.catalog import Catalog, catalog_of
+from kwire_cli.spec.catalog import Catalog, catalog
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -108,7 +108,7 @@ class Definitions(Printing):
     @cached_property
     def catalog(self) -> Catalog:
         """The definitions of the input."""
-        return catalog_of(self.specs)
+        return catalog(self.specs)
 
 
 class Frames(Printing):

@@ -32,9 +32,7 @@ def decode(
     version: int | None = None,
     strict: bool = False,
     show_secrets: bool = False,
-    specs: Paths | None = None,
-    kafka: str | None = None,
-    overlays: Paths | None = None,
+    specs: Paths = (),
 ) -> Decoded:
     """Decode the body of a message, without header. `data` is bytes-like and is not copied.
 
@@ -46,7 +44,7 @@ def decode(
     `to_json` redacts secrets unless `show_secrets` is true; `value`, `spans` and `data` contain the bytes as received
     (docs/secrets.md).
     """
-    definitions = catalog(specs, kafka, overlays)
+    definitions = catalog(specs)
     decoded_body = decode_body(definitions, data, message, version)
     return checked(decoded_body if show_secrets else redacting_body(definitions, decoded_body), strict=strict)
 
@@ -56,13 +54,11 @@ def encode(
     *,
     message: str,
     version: int,
-    specs: Paths | None = None,
-    kafka: str | None = None,
-    overlays: Paths | None = None,
+    specs: Paths = (),
 ) -> bytes:
     """Encode a body, with bytes identical to Kafka's. `value` is the result of `Decoded.to_json`; its records are
     base64 text or batches.
 
     Raise EncodeError if a value does not fit.
     """
-    return encode_body(catalog(specs, kafka, overlays), value, message, version)
+    return encode_body(catalog(specs), value, message, version)

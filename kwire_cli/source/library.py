@@ -39,9 +39,7 @@ def read_frames(
     version: int | None = None,
     kind: str | None = None,
     show_secrets: bool = False,
-    specs: Paths | None = None,
-    kafka: str | None = None,
-    overlays: Paths | None = None,
+    specs: Paths = (),
     tls_keylog: Sequence[str] = (),
     serdes: Serdes | None = None,
 ) -> Iterator[Frame]:
@@ -57,15 +55,13 @@ def read_frames(
         version: The version of a frame that does not contain it.
         kind: "request" or "response", for a frame that does not show it.
         show_secrets: Whether secrets are not redacted.
-        specs: Files or folders of further message definitions. They replace definitions of the same name.
-        kafka: The Kafka release whose layouts are used if releases differ under one version number.
-        overlays: Files or names of overlays, which are applied to the definitions in this order.
+        specs: Definitions as for --specs: files, folders, jars, overlays and a release such as "3.9".
         tls_keylog: Paths of key logs, for TLS in a capture (docs/captures.md).
         serdes: The formats of keys and values of records.
 
     """
     how = Reading(
-        catalog=catalog(specs, kafka, overlays).with_serdes(serdes),
+        catalog=catalog(specs).with_serdes(serdes),
         form=input,
         api=api,
         version=version,
@@ -89,8 +85,7 @@ def read_records(
     *,
     show_secrets: bool = False,
     max_decompressed: int | None = None,
-    specs: Paths | None = None,
-    kafka: str | None = None,
+    specs: Paths = (),
     serdes: Serdes | None = None,
 ) -> Iterator[Batch | Gap]:
     """Return the batches of a record set or log segment, and the gaps between them.
@@ -106,8 +101,7 @@ def read_records(
             detected from the folder of a file or from the records, as for `kwire dump`.
         show_secrets: Whether secrets are not redacted.
         max_decompressed: The maximum size of one decompressed batch in bytes.
-        specs: Files or folders of further message definitions. They replace definitions of the same name.
-        kafka: The Kafka release whose layouts are used if releases differ under one version number.
+        specs: Definitions as for --specs: files, folders, jars, overlays and a release such as "3.9".
         serdes: The formats of keys and values.
 
     Raises:
@@ -116,7 +110,7 @@ def read_records(
 
     """
     limits = None if max_decompressed is None else Limits(output=max_decompressed, ratio=None)
-    definitions = catalog(specs, kafka).with_serdes(serdes)
+    definitions = catalog(specs).with_serdes(serdes)
     hide = None if show_secrets else RecordRedaction(definitions)
     how = Reading(catalog=definitions, record_format=format, topic=topic, limits=limits, hide=hide)
     return read_items(open_records(data, how))
@@ -127,8 +121,7 @@ def write_records(
     format: str = "auto",  # noqa: A002 - a name of the public interface
     topic: str | None = None,
     *,
-    specs: Paths | None = None,
-    kafka: str | None = None,
+    specs: Paths = (),
 ) -> bytes:
     """Return the bytes of a record set. `items` have the form of `to_json` of the items of `read_records`, or less, if
     written by hand (docs/model.md#writing-record-sets).
@@ -136,4 +129,4 @@ def write_records(
     `format` "auto" uses the `magic` of each item, 2 by default. `topic` is the internal topic whose schema encodes
     `decoded` payloads. EncodeError is raised if a value does not fit.
     """
-    return write(items, form=format, topic=topic, catalog=catalog(specs, kafka) if specs or kafka else None)
+    return write(items, form=format, topic=topic, catalog=catalog(specs))

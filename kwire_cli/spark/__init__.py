@@ -36,8 +36,7 @@ def read(
     columns: Sequence[str] = (),
     port: int | None = None,
     tls_keylog: Sequence[str] = (),
-    specs: Paths | None = None,
-    kafka: str | None = None,
+    specs: Paths = (),
     show_secrets: bool = False,
 ) -> DataFrame:
     """Return a table of captures, request logs and log directories. The column `input` names the input of a row.
@@ -51,8 +50,7 @@ def read(
         columns: The columns that are read; all of them by default.
         port: The broker's port in captures; None if the bytes are to show it.
         tls_keylog: Paths of key logs, for TLS in captures.
-        specs: Definitions to use in addition to the bundled ones.
-        kafka: The release whose definitions are used.
+        specs: Definitions as for --specs: files, folders, jars, overlays and a release such as "3.9".
         show_secrets: Whether columns of bodies contain secrets.
 
     Raises:
@@ -62,5 +60,5 @@ def read(
     """
     from kwire_cli.spark.inputs import input_table  # noqa: PLC0415 - as above
 
-    how = Reading(catalog=catalog(specs, kafka), port=port, key_logs=tuple(tls_keylog), connections=True)
+    how = Reading(catalog=catalog(specs), port=port, key_logs=tuple(tls_keylog), connections=True)
     return input_table(spark, [str(path) for path in paths], table, columns, how, show_secrets=show_secrets)

@@ -18,7 +18,7 @@ from kwire_cli.spec.model import Entry, Enums, Versions, field_at, header_versio
 from kwire_cli.spec.reading import read_definition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from kwire_cli.spec.model import MessageSpec
@@ -320,61 +320,53 @@ class Catalog:
         return self._enums.name(f"{name}.{field_path}", value)
 
 
-def catalog(specs: Paths | None = None, kafka: str | None = None, overlays: Paths | None = None) -> Catalog:
+def catalog(specs: Paths = ()) -> Catalog:
     """Return every message definition.
 
-    Look up by name (`c["MetadataResponse"]`) or api (`c.api("metadata")`, `c.api(3)`). Calls with the same arguments
+    Look up by name (`c["MetadataResponse"]`) or api (`c.api("metadata")`, `c.api(3)`). Calls with the same argument
     return the same object, until a file changes.
 
-    `specs` is a file or a folder, or several, of further definitions, which replace definitions of the same name.
-    `kafka` selects the release ("3.9") for layouts that differ between releases under one version number. `overlays`
-    are files, or names of bundled ones, which are applied to the definitions in this order. Raise InputError for an
-    unknown release or a missing file, and SpecError (file, line, column) for an invalid definition or an overlay that
-    does not fit.
-    """
-    files = tuple((str(file), *_stamp(file)) for file in json_files(_several(specs)))
-    laid: tuple[Stamped, ...] = ()
-    if overlays:
-        from kwire_cli.spec.overlay import overlay_file  # noqa: PLC0415 - as in _cached_catalog
+    `specs` is a value of --specs or several: files, folders and jars of further definitions, which replace definitions
+    of the same name; overlays (files, or names of bundled ones), which are applied in their order; and a release
+    ("3.9") for layouts that differ between releases under one version number.
 
-        laid = tuple((str(file), *_stamp(file)) for file in map(overlay_file, _several(overlays)))
-    return _cached_catalog(files, kafka, laid)
-
-
-def catalog_of(specs: Sequence[str]) -> Catalog:
-    """Return the definitions for the values of --specs: files and folders of definitions, overlays, and a release.
-
-    Raises as `catalog` does, and InputError for several releases.
+    Raise InputError for an unknown release, several releases or a missing file, and SpecError (file, line, column) for
+    an invalid definition or an overlay that does not fit.
     """
     if not specs:
-        return catalog()
-    from kwire_cli.spec.overlay import bundled_overlays, is_overlay  # noqa: PLC0415 - as in _cached_catalog
+        return _cached_catalog((), None, ())
+    from kwire_cli.spec.overlay import bundled_overlays, is_overlay, overlay_file  # noqa: PLC0415 - as in _cached_catalog
 
-    releases = [text for text in specs if _RELEASE.fullmatch(text) and not os.path.lexists(text)]
-    if len(releases) > 1:
-        raise InputError(f"--specs takes one release, not {' and '.join(releases)}")
-    overlays = [text for text in specs if text not in releases and is_overlay(text)]
-    files = [text for text in specs if text not in {*releases, *overlays}]
-    for text in files:
-        if not os.path.lexists(text):
+    releases: list[str] = []
+    overlays: list[Path] = []
+    files: list[str] = []
+    for text in map(str, [specs] if isinstance(specs, str | os.PathLike) else specs):
+        if _RELEASE.fullmatch(text) and not os.path.lexists(text):
+            releases.append(text)
+        elif is_overlay(text):
+            overlays.append(overlay_file(text))
+        elif os.path.lexists(text):
+            files.append(text)
+        else:
             close = did_you_mean(close_to(text, bundled_overlays()))
             raise InputError(f"there is no such file, folder, release or overlay{close}", file=text)
-    return catalog(files, releases[0] if releases else None, overlays)
+    if len(releases) > 1:
+        raise InputError(f"--specs takes one release, not {' and '.join(releases)}")
+    return _cached_catalog(_stamped(json_files(files)), releases[0] if releases else None, _stamped(overlays))
 
 
-_RELEASE = re.compile(r"\d+\.\d+(\.\d+)?")
+_RELEASE = re.compile(r"v?\d+\.\d+(\.\d+)?")
 
 
-def _several(paths: Paths | None) -> list[str | os.PathLike[str]]:
-    return [paths] if isinstance(paths, str | os.PathLike) else [*(paths or ())]
-
-
-def _stamp(file: Path) -> tuple[int, int]:
-    try:
-        status = file.stat()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=str(file)) from None
-    return status.st_mtime_ns, status.st_size
+def _stamped(files: Iterable[Path]) -> tuple[Stamped, ...]:
+    stamped = []
+    for file in files:
+        try:
+            status = file.stat()
+        except OSError as error:
+            raise InputError(f"cannot be read: {error.strerror}", file=str(file)) from None
+        stamped.append((str(file), status.st_mtime_ns, status.st_size))
+    return tuple(stamped)
 
 
 @lru_cache(maxsize=32)

@@ -91,7 +91,7 @@ def test_times_of_a_clock_without_a_zone_are_shown_without_one():
 
 
 def test_definitions_that_lack_an_api_have_no_calls_of_it():
-    found = calls({"Heartbeat", "ShareFetch"}, subjects(INCIDENTS / "commits.pcap"), definitions=catalog(kafka="3.6"))
+    found = calls({"Heartbeat", "ShareFetch"}, subjects(INCIDENTS / "commits.pcap"), definitions=catalog("3.6"))
     assert {call.api for call in found} == {"Heartbeat"}
 
 

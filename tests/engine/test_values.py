@@ -20,9 +20,9 @@ def test_bytes_of_an_early_layout_are_read_by_it(body):
     assert decoded.exact
     assert {name: decoded.value[name] for name in body.part} == body.part
     assert kwire.decode(body.data, message=body.message, version=0, strict=True).value == decoded.value
-    chosen = kwire.decode(body.data, message=body.message, version=0, kafka=body.release)
+    chosen = kwire.decode(body.data, message=body.message, version=0, specs=body.release)
     assert (chosen.anomalies, chosen.value) == ([], decoded.value)
-    assert kwire.encode(chosen.value, message=body.message, version=0, kafka=body.release) == body.data
+    assert kwire.encode(chosen.value, message=body.message, version=0, specs=body.release) == body.data
     assert kwire.encode(decoded.to_json(lossless=True), message=body.message, version=0) == body.data
 
 
@@ -41,7 +41,7 @@ def test_no_early_layout_holds_secrets():
 
 def test_bytes_that_fit_no_layout_are_read_by_the_newest():
     data = body_of("ConsumerGroupDescribeResponse")
-    newest = kwire.decode(data[:-1], message="ConsumerGroupDescribeResponse", version=0, kafka="4.4")
+    newest = kwire.decode(data[:-1], message="ConsumerGroupDescribeResponse", version=0, specs="4.4")
     decoded = kwire.decode(data[:-1], message="ConsumerGroupDescribeResponse", version=0)
     assert decoded.anomalies == newest.anomalies
     assert "EARLY_LAYOUT" not in [note.code for note in decoded.anomalies]

@@ -59,7 +59,7 @@ def test_every_field_of_every_definition_can_be_named():
 
 def test_no_definition_is_read_for_columns_and_few_for_what_is_found(monkeypatch):
     read = []
-    own = catalog(kafka="3.9")
+    own = catalog("3.9")
     monkeypatch.setattr(own, "message", lambda name, message=own.message: read.append(name) or message(name))
     filter_of(own, "client == x and latency > 1ms and kind == response")
     assert not read

@@ -47,7 +47,7 @@ class Row:
 
     @property
     def catalog(self):
-        return kwire_cli.catalog(kafka=self.kafka if self.kafka.startswith("3.9") else None)
+        return kwire_cli.catalog(self.kafka if self.kafka.startswith("3.9") else ())
 
 
 def parse(line, kafka=None):

@@ -43,12 +43,12 @@ def test_nothing_decoded_raises():
 
 
 def test_the_layout_of_a_release():
-    new, old = (kwire.catalog(kafka=kafka)["ReadShareGroupStateSummaryResponse"] for kafka in ("4.4", "3.9"))
+    new, old = (kwire.catalog(kafka)["ReadShareGroupStateSummaryResponse"] for kafka in ("4.4", "3.9"))
     assert new != old
     rows = [row for row in sample() if row.kafka.startswith("3.9")]
-    assert all(kwire.decode(row.body, message=row.message, version=row.version, kafka="3.9").exact for row in rows)
+    assert all(kwire.decode(row.body, message=row.message, version=row.version, specs="3.9").exact for row in rows)
     with pytest.raises(kwire.InputError, match=r"no layouts of Kafka 1\.0"):
-        kwire.decode(b"", message="MetadataResponse", version=0, kafka="1.0")
+        kwire.decode(b"", message="MetadataResponse", version=0, specs="1.0")
 
 
 @pytest.mark.parametrize("records", ["raw", "", None])

@@ -28,7 +28,7 @@ def test_headers_are_those_that_kafka_says():
         rows = list(csv.DictReader(lines, delimiter="\t"))
     assert len(rows) > 600
     for row in rows:
-        catalog = kwire.catalog(kafka="3.9") if row["kafka"].startswith("3.9") else CATALOG
+        catalog = kwire.catalog("3.9") if row["kafka"].startswith("3.9") else CATALOG
         key, version = int(row["apiKey"]), int(row["version"])
         for kind in ("request", "response"):
             assert str(catalog.header_version(kind, key, version)) == row[f"{kind}HeaderVersion"], row

@@ -17,7 +17,7 @@ CAPTURES = Path(__file__).parents[2] / "samples" / "captures"
 @pytest.mark.parametrize("overlay", ["all-packed", "all-upacked", "metadata-upacked"])
 @pytest.mark.parametrize("capture", ["kafka-python-4.4.0.pcapng", "ipv6.pcap", "sarama-0.8.2.0-3.9.2.pcapng"])
 def test_lines_are_the_same_but_for_their_sizes(capture, overlay):
-    catalog = kwire.catalog(overlays=overlay)
+    catalog = kwire.catalog(overlay)
     lines = traffic(kwire.catalog(), Capture(str(CAPTURES / capture)))
     shipped = [
         line

@@ -350,5 +350,5 @@ def test_the_public_name():
     assert kwire.write_records([{"records": [{}]}], "v0") == write([{"records": [{}]}], form="v0")
     body = {"version": 0, "voters": [], "leaderId": 1, "grantingVoters": []}
     item = {"records": [{"control": {"type": "LeaderChange", "value": body}}]}
-    assert kwire.write_records([item], kafka="3.9")[61:] == kwire.write_records([item])[61:]
+    assert kwire.write_records([item], specs="3.9")[61:] == kwire.write_records([item])[61:]
     assert kwire.write_records([item])[66:70] == b"\0\0\0\2"

@@ -11,7 +11,7 @@ from kit.commands import ROOT
 
 from kwire_cli import read_frames
 from kwire_cli.errors import InputError, SpecError
-from kwire_cli.spec.catalog import catalog, catalog_of
+from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.files import read_bundled, specs_folder
 from kwire_cli.spec.model import field_at
 from kwire_cli.view.wireshark.dissector import dissector
@@ -124,12 +124,12 @@ def test_header_versions(bundled, key, version, request_header, response_header)
 
 
 def test_layouts_that_changed_under_one_number(bundled):
-    old = catalog(kafka="3.9.2")
+    old = catalog("3.9.2")
     assert bundled.early_releases("ShareGroupMetadataValue", 0) == ["4.0"]
     assert bundled.early_releases("ShareGroupPartitionMetadataValue", 0) == ["4.0", "3.9"]
     assert bundled.early_releases("ReadShareGroupStateSummaryResponse", 1) == []
     assert old.early_releases("ShareGroupMetadataValue", 0) == []
-    assert catalog(kafka="4.4").early_releases("ShareGroupMetadataValue", 0) == []
+    assert catalog("4.4").early_releases("ShareGroupMetadataValue", 0) == []
     early = bundled.early_layout("ShareGroupMetadataValue", "4.0")
     assert field_at(bundled.message("ShareGroupMetadataValue"), "metadataHash")
     assert not field_at(early, "MetadataHash")
@@ -142,7 +142,7 @@ def test_layouts_that_changed_under_one_number(bundled):
     [("3.6", True, True), ("v3.7.1", True, False), ("3.8", False, False), ("4.4", False, False)],
 )
 def test_a_release_has_each_layout_up_to_the_last_release_that_had_it(kafka, has_error, has_assignors):
-    chosen = catalog(kafka=kafka)
+    chosen = catalog(kafka)
     describe = chosen.message("ConsumerGroupDescribeResponse")
     assert bool(field_at(describe, "Groups.Members.Assignment.Error")) == has_error
     heartbeat = chosen.message("ConsumerGroupHeartbeatRequest")
@@ -151,7 +151,7 @@ def test_a_release_has_each_layout_up_to_the_last_release_that_had_it(kafka, has
 
 def test_a_release_without_layouts_is_refused():
     with pytest.raises(InputError, match=r"choose one of 3\.6, 3\.7, 3\.8, 3\.9, 4\.0, 4\.1, 4\.2, 4\.3, 4\.4"):
-        catalog(kafka="2.0")
+        catalog("2.0")
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_a_catalogue_goes_to_other_processes_without_its_files(bundled, tmp_path
     file, laid = tmp_path / "FooRequest.json", tmp_path / "small.json"
     file.write_text(message(name="FooRequest", type="request", apiKey=9000), "utf-8")
     laid.write_text('{"messages": {"MetadataRequest": {"flexibleVersions": "5+"}}}', "utf-8")
-    made = catalog([file], kafka="3.9", overlays=[laid])
+    made = catalog([file, "3.9", laid])
     sent = pickle.dumps(made)
     file.unlink()
     laid.unlink()
@@ -238,7 +238,7 @@ def test_a_catalogue_goes_to_other_processes_without_its_files(bundled, tmp_path
     assert str(there.message("MetadataRequest").flexible_versions) == "5+"
     assert there.early_releases("ShareGroupMetadataValue", 0) == []
     assert pickle.loads(pickle.dumps(bundled)) is bundled
-    older = catalog(kafka="3.9")
+    older = catalog("3.9")
     assert pickle.loads(pickle.dumps(older)) is older
 
 
@@ -257,7 +257,7 @@ def test_a_lookup_reads_two_files_and_imports_little():
 import json, sys
 opened = []
 sys.addaudithook(lambda event, given: opened.append(str(given[0])) if event == "open" and str(given[0]).endswith(".json") else None)
-from kwire_cli.spec.catalog import catalog, catalog_of
+from kwire_cli.spec.catalog import catalog
 catalog().message("MetadataResponse")
 print(json.dumps([[name.rpartition("/")[2] for name in opened], sorted(name for name in sys.modules if name.startswith("kwire_cli"))]))
 """  # noqa: E501
@@ -281,9 +281,9 @@ print(sum(isinstance(each, Entry) for each in gc.get_objects()))
 
 
 def test_the_values_of_specs_are_files_and_one_release(tmp_path, monkeypatch):
-    assert catalog_of(["3.9"]) is catalog(kafka="3.9")
+    assert catalog(["3.9"]) is catalog("3.9")
     with pytest.raises(InputError, match=r"one release, not 3\.9 and 4\.4"):
-        catalog_of(["3.9", "4.4"])
+        catalog(["3.9", "4.4"])
     monkeypatch.chdir(tmp_path)
     (tmp_path / "3.9").mkdir()
-    assert catalog_of(["3.9"]) is catalog()
+    assert catalog(["3.9"]) is catalog()

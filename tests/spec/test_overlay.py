@@ -57,7 +57,7 @@ def test_a_later_overlay_counts_more_than_one_before():
 
 @pytest.mark.parametrize("name", [*bundled_overlays()])
 def test_each_bundled_overlay_lies_over_all_that_it_names(name):
-    catalog = kwire.catalog(overlays=name)
+    catalog = kwire.catalog(specs=name)
     for message in load_overlay(name).messages:
         if message != "*":
             assert catalog.message(message) != kwire.catalog().message(message)
@@ -85,19 +85,19 @@ def test_the_formulas_of_kafka9927_from_encoded_bytes(partitions, replicas):
         ("metadata-upacked-fields", 7 + 4 * elements),
     ):
         more, fewer = (
-            len(kwire.encode(metadata(n, replicas), message="MetadataResponse", version=9, overlays=name))
+            len(kwire.encode(metadata(n, replicas), message="MetadataResponse", version=9, specs=name))
             for n in (partitions + 1, 1)
         )
         assert more - fewer == partitions * (size + 1)
 
 
 def test_a_new_version_is_one_that_the_catalogue_knows():
-    catalog = kwire.catalog(overlays=["metadata-v14"])
+    catalog = kwire.catalog(specs=["metadata-v14"])
     value = metadata(2, 2) | {"errorCode": 0}
     del value["clusterAuthorizedOperations"]
     value["topics"][0]["topicId"] = "AAAAAAAAAAAAAAAAAAAAAA"
     sizes = [
-        len(kwire.encode(value, message="MetadataResponse", version=version, overlays="metadata-v14"))
+        len(kwire.encode(value, message="MetadataResponse", version=version, specs="metadata-v14"))
         for version in (13, 14)
     ]
     assert sizes[1] < sizes[0]
@@ -194,7 +194,7 @@ def test_an_unknown_message_is_said_with_its_place(tmp_path):
     file = tmp_path / "mine.json"
     file.write_text('{"messages": {\n"MetadataRespons": {}}}')
     with pytest.raises(SpecError, match=r"mine\.json:2:1: .*did you mean MetadataResponse"):
-        kwire.catalog(overlays=file)
+        kwire.catalog(specs=file)
 
 
 def test_an_overlay_through_a_pipe(tmp_path):
@@ -203,7 +203,8 @@ def test_an_overlay_through_a_pipe(tmp_path):
     text = json.dumps({"messages": {"MetadataResponse": {"fields": {LEADER: {"encoding": "upacked32"}}}}})
     writer = Thread(target=pipe.write_text, args=(text,), daemon=True)
     writer.start()
-    assert field(kwire.catalog(overlays=pipe).message("MetadataResponse"), LEADER).encoding[0].name == "upacked32"
+    laid = load_overlay(pipe).laid(kwire.catalog().message("MetadataResponse"))
+    assert field(laid, LEADER).encoding[0].name == "upacked32"
     writer.join()
 
 
@@ -212,13 +213,15 @@ def test_a_file_that_changes_is_read_again(tmp_path):
     sizes = []
     for name in ("fixed32", "upacked32"):
         file.write_text(json.dumps({"messages": {"MetadataResponse": {"fields": {LEADER: {"encoding": name}}}}}))
-        sizes.append(len(kwire.encode(metadata(1, 1), message="MetadataResponse", version=9, overlays=file)))
+        sizes.append(len(kwire.encode(metadata(1, 1), message="MetadataResponse", version=9, specs=file)))
     assert sizes[1] == sizes[0] - 3
 
 
 def test_there_is_no_such_overlay():
+    with pytest.raises(InputError, match="release or overlay; did you mean metadata-upacked"):
+        kwire.catalog("metadata-packed")
     with pytest.raises(InputError, match=r"metadata-packed: no overlay.*metadata-upacked"):
-        kwire.catalog(overlays="metadata-packed")
+        load_overlay("metadata-packed")
 
 
 def paths(spec, version):

@@ -46,8 +46,7 @@ def overhead(
     by: Sequence[str] = ("api", "kind"),
     port: int | None = None,
     tls_keylog: Sequence[str] = (),
-    specs: Paths | None = None,
-    kafka: str | None = None,
+    specs: Paths = (),
 ) -> Answer:
     """Return the bytes of captures by each dimension in `by`, like `kwire overhead`.
 
@@ -56,7 +55,7 @@ def overhead(
     if unknown := [name for name in by if name not in DIMENSIONS]:
         hint = did_you_mean(close_to(unknown[0], DIMENSIONS)) or f"; dimensions are {', '.join(DIMENSIONS)}"
         raise InputError(f"{unknown[0]!r} is no dimension{hint}")
-    definitions = catalog(specs, kafka)
+    definitions = catalog(specs)
     fold = Overhead([(name,) for name in by], Costs(definitions, owners_of(by)))
     how = Reading(catalog=definitions, port=port, key_logs=tuple(tls_keylog))
     add_all(open_inputs([str(path) for path in captures], how, takes={Kind.CAPTURE}), fold)
@@ -105,7 +104,7 @@ def compare(
         InputError: An input, a name or a proposal cannot be used, or nothing can be compared.
 
     """
-    definitions = catalog(ways.get("specs"), ways.get("kafka"))
+    definitions = catalog(ways.get("specs", ()))
     _check_names("form", forms, (*FORMS, *RECORD_FORMS, *HEADER_FORMS))
     subjects: Iterator[Any] = iter(())
     if inputs:

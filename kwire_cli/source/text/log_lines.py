@@ -121,7 +121,7 @@ def proves_itself(data: bytes, *, numbers: bool = False) -> bool:
         return True
     from kwire_cli.source.first_bytes import reads_as_request  # noqa: PLC0415 - start-up counts
 
-    definitions = catalog((), None, ())
+    definitions = catalog()
     if len(data) > 12 and (
         reads_as_request(definitions, data) or reads_as_request(definitions, len(data).to_bytes(SIZE_BYTES) + data)
     ):

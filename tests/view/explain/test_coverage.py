@@ -112,7 +112,7 @@ def test_every_byte_of_every_record_format_is_explained_once(form, codec):
     ("overlay", "rule"), [("all-packed", "packed"), ("all-upacked", "upacked"), ("metadata-v14", "upacked")]
 )
 def test_proposed_encodings_have_rules(overlay, rule):
-    catalog = kwire.catalog(overlays=overlay)
+    catalog = kwire.catalog(overlay)
     spec = catalog.message("MetadataResponse")
     version = spec.valid_versions.high
     value = kwire.decode(metadata(), message="MetadataResponse", version=13).value
