@@ -1,7 +1,6 @@
 """`kwire clients`: the clients in captures and request logs, their versions, and those that a newer release rejects.
 
-All inputs are added to one `Clients` analysis. Unlike in other analyses, captures and request logs can be combined: for
-a client in both, the larger numbers count.
+All inputs are added to one `Clients` analysis.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.analysis.clients import Clients
-from kwire_cli.analysis.subjects import LAKES, TRAFFIC
+from kwire_cli.analysis.subjects import BOTH, LAKES, TRAFFIC
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_release
 from kwire_cli.cli.emit import emit
@@ -24,7 +23,6 @@ from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Read, nothing_in
-from kwire_cli.source.request_log.lines import beside_captures
 from kwire_cli.spec.accepted import accepted_by
 from kwire_cli.spec.kafka import RELEASE
 
@@ -32,7 +30,6 @@ if TYPE_CHECKING:
     from kwire_cli.answer import Answer
     from kwire_cli.cli.environment import Environment, Exit
 
-BESIDE = "of what both show the larger numbers count, and not their sums"
 ABOUT = "this question is about packet captures, brokers' request logs and lakes, not about a folder of other files"
 NEITHER = "this is not a packet capture, a broker's request log with JSON (Kafka 2.8 and newer) or a lake"
 
@@ -83,23 +80,23 @@ def command(environment: Environment, options: Options) -> Exit:
 
 
 def _find_clients(environment: Environment, options: Options) -> Answer:
-    """Return the clients of captures and request logs. Raise InputError if there are no clients."""
+    """Return the clients of captures, of request logs or of lakes. Raise InputError if there are no clients."""
     if not options.source and environment.stdin.isatty():
         raise InputError("no input: give packet captures, brokers' request logs or lakes, or - for standard input")
     clients = Clients(Redaction(options.catalog))
-    logs: list[str] = []
+    kinds: set[Kind] = set()
     read: Read = []
     how = replace(reading_of(options), connections=True)
     for opened in open_inputs(options.source, how, Terminal(environment)):
         if opened.kind not in TRAFFIC | LAKES:
             what = ABOUT if opened.kind is Kind.FOLDER else f"{missing_names(options.source)}{NEITHER}"
             raise InputError(what, file=opened.name)
-        logs += [opened.label] * (opened.kind is Kind.REQUEST_LOG)
+        kinds.add(opened.kind)
+        if kinds >= TRAFFIC:
+            raise InputError(BOTH)
         clients.add_input(opened)
         read.append((opened.label, opened.emptiness))
     answer = clients.answer(options.upgrade_to, options.upgrade_from)
-    if 0 < len(logs) < len(read):
-        environment.note(f"kwire: {beside_captures(logs, BESIDE)}")
     if not next(iter(answer.tables)).rows:
         raise nothing_in(read, "request of Kafka")
     return answer

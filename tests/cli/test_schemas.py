@@ -4,7 +4,7 @@ import base64
 import json
 
 import pytest
-from kit.commands import ROOT, json_of, kwire, lines_of, refusal_of
+from kit.commands import ROOT, kwire, lines_of, refusal_of
 
 import kwire_cli as library
 
@@ -102,21 +102,6 @@ def test_explanations_say_what_was_decoded_and_why_not():
     hidden = explain("--redact", "value.paid.*", "--all", "--format", "json", short=())
     assert '\\"paid\\":{\\"Card\\":\\"<redacted 42 bytes>\\"}' in hidden.out
     assert CARD not in hidden.out + explain("--redact", "value.paid.*", "--all").out
-
-
-def test_the_fields_of_records_that_differ_are_named(tmp_path):
-    values = {"a": {"card": {"cvc": 1}, "n": [1, 2]}, "b": {"card": {"cvc": 2}, "n": [1, 3], "x": None}}
-    for name, value in values.items():
-        folder = tmp_path / name / "orders-0"
-        folder.mkdir(parents=True)
-        records = json.dumps({"records": [{"value": {"text": json.dumps(value)}}]})
-        batch = kwire("encode", "--as-records", "--format", "raw", records)
-        (folder / "00000000000000000000.log").write_bytes(batch.raw)
-    (difference,) = json_of("diff", tmp_path / "a", tmp_path / "b", "--value", "json", "--redact", "value.n")["tables"][
-        "differences"
-    ]
-    fields = "value.card.cvc 1, 2; value.x nothing, null"
-    assert difference["detail"] == f"the record at offset 0 is the first that differs: {fields}"
 
 
 def test_tables_show_decoded_numbers_and_text(tmp_path):

@@ -7,7 +7,6 @@ string. `logged_in` finds the request's JSON and its time in all of these.
 
 from __future__ import annotations
 
-import os
 import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from kwire_cli.source.files import OPENING, unpacked_start
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
 
 MARK = b"Completed request:"
@@ -153,10 +152,6 @@ def _stamp(text: bytes) -> str | None:
     return f"{at:%Y-%m-%dT%H:%M:%S.%f}{'Z' if zone else ''}"
 
 
-NAMED = 3
-"""Number of request logs that a note lists."""
-
-
 _CUT = re.compile(rb'\{\s*(?:"isForwarded"\s*:\s*(?:true|false)\s*,\s*)?"requestHeader"\s*:\s*\{\s*"\w+"\s*:')
 """The first keys of a logged request, for lines whose JSON is truncated."""
 _TEXT = re.compile(rb"(?:RequestHeader\(|Name:).*")
@@ -187,14 +182,6 @@ def is_request_log(first: bytes) -> bool:
         elif not line.startswith(_CONTINUATIONS) and not _LOGGED.search(line[:_NEAR]):
             foreign += 1
     return requests > 0 and requests >= foreign
-
-
-def beside_captures(logs: Sequence[str], what: str) -> str:
-    """Return a note on request logs that were given with captures. Both may contain the same exchanges."""
-    names = [os.fsencode(log).decode("utf-8", "replace") for log in logs[:NAMED]]
-    if len(logs) > NAMED:
-        names.append(f"{len(logs) - NAMED} more")
-    return f"captures may show the same exchanges as request logs given with them ({', '.join(names)}): {what}"
 
 
 def _is_request(line: bytes) -> bool:

@@ -30,7 +30,7 @@ ANSWERS = [
     ("dump", "samples/segments/__consumer_offsets-0", "--state"),
     ("overhead", CAPTURE),
     ("compare", "--advise", CAPTURE),
-    ("compare", "--message", "MetadataResponse", "--make", "partitions=1..20", "--form", "packed"),
+    ("compare", "--message", "MetadataResponse", "--make", "partitions=20", "--form", "packed"),
 ]
 
 
@@ -55,14 +55,6 @@ def test_the_icicle_and_the_bars_of_overhead_add_up_to_all_bytes():
     sizes = next(block["sizes"] for block in blocks if block["type"] == "icicle")
     assert sum(size for _, size in sizes) == total
     assert sum(value for _, value in next(block["series"] for block in blocks if block["type"] == "bars")) == total
-
-
-def test_histograms_count_every_value():
-    arguments = ("compare", CAPTURE, "--histogram", "partitionIndex")
-    fields = json_of(*arguments)["tables"]["fields"]
-    charts = [block for block in blocks_of(*arguments) if block["type"] == "bars"]
-    counts = [sum(value for _, value in chart["series"]) for chart in charts]
-    assert counts[::2] == counts[1::2] == [row["count"] for row in fields]
 
 
 def test_charts_of_statistics_count_every_response():
