@@ -1,7 +1,4 @@
-"""`kwire clients`: the clients in captures and request logs, their versions, and those that a newer release rejects.
-
-All inputs are added to one `Clients` analysis.
-"""
+"""`kwire clients`: the clients in captures and request logs, their versions, and those that a newer release rejects."""
 
 from __future__ import annotations
 
@@ -80,7 +77,7 @@ def command(environment: Environment, options: Options) -> Exit:
 
 
 def _find_clients(environment: Environment, options: Options) -> Answer:
-    """Return the clients of captures, of request logs or of lakes. Raise InputError if there are no clients."""
+    """Return the clients of captures or request logs. Raise InputError if there are no clients."""
     if not options.source and environment.stdin.isatty():
         raise InputError("no input: give packet captures, brokers' request logs or lakes, or - for standard input")
     clients = Clients(Redaction(options.catalog))

@@ -17,7 +17,6 @@ rows as (
         q.p."index" as partition,
         q.p.recordsSizeInBytes as records_size,
         a.p.errorCode as error_code,
-        a.p.errorMessage as error_message,
         a.p.baseOffset as base_offset,
         a.p.currentLeader.leaderId as current_leader
     from asked q

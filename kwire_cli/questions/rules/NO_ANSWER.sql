@@ -38,7 +38,7 @@ waiting as (
         and coalesce(t.broker_heard, true) and coalesce(t.broker_lost_bytes, 0) = 0
 ),
 late as (
-    select *, row_number() over (partition by connection order by waited_s desc) as nth
+    select *
     from waiting
     where waited_s >= allowed_s + case when is_given_up then $least_given_up_s else $least_s end
 )
