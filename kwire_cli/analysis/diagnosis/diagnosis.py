@@ -90,6 +90,12 @@ class Diagnosis(TableFold):
         shown = SEVERITIES[: SEVERITIES.index(least) + 1]
         return [finding for finding in self._findings if finding.severity in shown]
 
+    def _hidden(self, least: Severity) -> str:
+        """Return the number of findings below a severity in words; empty if there are none."""
+        shown = SEVERITIES[: SEVERITIES.index(least) + 1]
+        _, *words = count_facts(finding for finding in self.findings() if finding.severity not in shown)
+        return words[0].value if words else ""
+
     def _unread_parts(self) -> list[str]:
         if faults := self.faults.total():
             return [*self._unread, counted(faults, "line of a request log", "lines of request logs")]
@@ -112,7 +118,10 @@ class Diagnosis(TableFold):
         blocks += [Note(f"a part was not read: {text}", "warning") for text in self._unread_parts()]
         blocks += self.dropped_notes()
         if not findings:
-            blocks.append(Note(self.nothing_found(), "" if self._unread_parts() else "good"))
+            if hidden := self._hidden(least):
+                blocks.append(Note(f"nothing as severe as {least}; less severe: {hidden}", "info"))
+            else:
+                blocks.append(Note(self.nothing_found(), "" if self._unread_parts() else "good"))
         return Answer("diagnosis", blocks, found=any(finding.severity == "error" for finding in findings))
 
 

@@ -54,6 +54,11 @@ def test_severities_choose_and_exit_codes_tell():
     assert kwire("diagnose", ROOT / "samples/captures/kafka-python-4.4.0.pcapng", "--exit-code").code == 0
 
 
+def test_findings_below_the_chosen_severity_are_counted():
+    lost = kwire("diagnose", INCIDENTS / "lost-packets.pcap", "--severity", "error", "--format", "table").out
+    assert lost == "nothing as severe as error; less severe: 1 warning\n"
+
+
 @pytest.mark.usefixtures("few_rules")
 def test_what_was_not_read_is_said(tmp_path):
     capture = (INCIDENTS / "rebalancing.pcap").read_bytes()
