@@ -60,6 +60,8 @@ EXAMPLES = (
     ("kwire compare incident.pcap --advise --top 3", "what would save bytes"),
 )
 _TAKES = READABLE - {Kind.REQUEST_LOG, Kind.LOG_FILE}
+_PRICED = frozenset({Kind.CAPTURE, Kind.FRAMES})
+"""The inputs of proposals: their frames have the headers and clients that a price is for."""
 
 
 @click.command(name="compare", cls=Command, examples=EXAMPLES)
@@ -154,7 +156,8 @@ def _fold_of(options: Options, proposals: Sequence[str | Overlay], kind: Kind | 
 
 def _generated(environment: Environment, options: Options) -> Fold:
     """Return the comparison of a generated message, or of generated records."""
-    refuse(options, options_of_bytes(options), "is for an INPUT of bytes; without one values are generated")
+    only_read = (*options_of_bytes(options), "record_format", "as_topic")
+    refuse(options, only_read, "is for an INPUT of bytes; without one values are generated")
     fold = _fold_of(options, (), None)
     made = options.made or {}
     if isinstance(fold, RecordForms):
@@ -180,7 +183,8 @@ def _read(
     choice = Choice(options, options.catalog)
     fold: Fold | None = None
     read: Read = []
-    for opened in open_inputs(sources, reading_of(options), Terminal(environment), takes=_TAKES):
+    takes = _PRICED if proposals else _TAKES
+    for opened in open_inputs(sources, reading_of(options), Terminal(environment), takes=takes):
         if fold is None:
             fold = _fold_of(options, proposals, opened.kind)
         elif opened.kind in BATCHES.kinds and isinstance(fold, MessageForms):

@@ -1,7 +1,7 @@
 """A lake that the first kwire with Delta tables wrote: it is read, and the next capture of its capture point goes on.
 
-`data/first-delta-lake.zip` has the first 11,678 bytes of `offset-out-of-range.pcap`, exported by commit 96d1fd96 with
-`--capture-point {parent}` from the folder `broker-1`.
+`data/first-delta-lake.zip` has the first 11,678 bytes of `offset-out-of-range.pcap`, exported by commit 96d1fd96 from the
+folder `broker-1`, with that name for its capture point.
 """
 
 import json
@@ -52,7 +52,7 @@ def test_an_export_goes_on_in_an_old_lake(lake, tmp_path):
     folder = tmp_path / "broker-1"
     folder.mkdir()
     (folder / "two.pcap").write_bytes(whole[:HEADER] + whole[EXPORTED:])
-    done = run([folder], lake, reading=Reading(naming=Naming("{parent}")))
+    done = run([folder], lake, reading=Reading(naming=Naming("broker-1")))
     assert (done.read, done.known) == (1, 0)
     assert rows_of(lake, "select count(*) from faults") == [(0,)]
     run([CAPTURE], tmp_path / "anew")
