@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import click
 
 from kwire_cli.analysis.costs.advice import Advising
+from kwire_cli.analysis.costs.forms import OF_RECORDS
 from kwire_cli.analysis.costs.generated import generated
 from kwire_cli.analysis.costs.histogram import Histogram
 from kwire_cli.analysis.costs.message_forms import MessageForms
@@ -29,7 +30,7 @@ from kwire_cli.analysis.costs.records_answer import RecordForms
 from kwire_cli.cli.capture_inputs import Choice
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.compare_generated import generated_message, generated_records
-from kwire_cli.cli.compare_options import KIP, MODES, OF_RECORDS, Options
+from kwire_cli.cli.compare_options import KIP, MODES, Options
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Exit
 from kwire_cli.cli.fits import BATCHES, options_of_bytes, refuse_unfit

@@ -5,16 +5,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import click
 from click.shell_completion import CompletionItem
 
-from kwire_cli.analysis.costs.forms import FLEXIBLE, FORMS, INFLEXIBLE, Choice
-from kwire_cli.analysis.costs.header_forms import HEADER_FORMS
-from kwire_cli.analysis.costs.record_forms import BATCH_SIZES, FORMS as RECORD_FORMS
+from kwire_cli.analysis.costs.forms import FORMS, OF_RECORDS, Choice, choice_of
+from kwire_cli.analysis.costs.record_forms import BATCH_SIZES
 from kwire_cli.cli.compare_generated import Generated
 from kwire_cli.cli.completers import complete_field_paths, complete_file, complete_overlay
 from kwire_cli.cli.fits import ALL_MESSAGES
@@ -29,20 +26,10 @@ from kwire_cli.cli.options import (
     Tables,
 )
 from kwire_cli.cli.typed_options import argument, flag, option
-from kwire_cli.errors import close_to, did_you_mean
 from kwire_cli.spec.model import Versions
-from kwire_cli.spec.overlay import bundled_overlays, load_overlay
-from kwire_cli.stores.paths import exists
-
-if TYPE_CHECKING:
-    from kwire_cli.spec.overlay import Overlay
 
 KIP = "kip"
 """The format of a paragraph and a table for a KIP."""
-OF_RECORDS = dict.fromkeys((*RECORD_FORMS, *HEADER_FORMS))
-"""The names of --form for records."""
-NAMES = (*FORMS, *OF_RECORDS)
-"""The names of --form other than overlays."""
 MAX_VERSION = 255
 MODES = {
     "messages": ("versions", "forms", "paths", "by_field", "made"),
@@ -56,7 +43,7 @@ MODES = {
 
 def _complete_form(ctx: click.Context, parameter: click.Parameter, incomplete: str) -> list[Any]:
     """Return the mark for files, the bundled overlays, and the names of forms."""
-    names = [CompletionItem(name) for name in NAMES if name.startswith(incomplete)]
+    names = [CompletionItem(name) for name in (*FORMS, *OF_RECORDS) if name.startswith(incomplete)]
     return [*complete_overlay(ctx, parameter, incomplete), *names]
 
 
@@ -145,26 +132,9 @@ class Options(Captures, Choosing, Messages, RecordSets, HeaderKeys, Generated, D
 
     @property
     def choice(self) -> Choice:
-        """The chosen forms of messages. Raise UsageError for an unknown form or version."""
-        chosen = {*self.forms, *((INFLEXIBLE,) if FLEXIBLE in self.forms else ())}
-        names = tuple(name for name in FORMS if name in chosen)
+        """The chosen forms of messages. Raise UsageError for an invalid version, and InputError for an unknown form."""
         paths = tuple(name.strip() for name in (self.paths or "").split(",") if name.strip())
-        if paths and not any(FORMS[name].encoding for name in names):
-            raise click.UsageError("--paths needs an encoding in --form")
-        return Choice(_parse_versions(self.versions), names, paths, self.overlays)
-
-    @cached_property
-    def overlays(self) -> tuple[tuple[str, Overlay], ...]:
-        """The chosen overlays with their names. Raise UsageError for a name that is neither a form nor an overlay."""
-        overlays = []
-        for name in self.forms:
-            if name in NAMES:
-                continue
-            if not exists(name) and name not in bundled_overlays():
-                close = did_you_mean(close_to(name, (*NAMES, *bundled_overlays())))
-                raise click.UsageError(f"--form takes {', '.join(NAMES)} or an overlay, not {name!r}{close}")
-            overlays.append((Path(name).stem, load_overlay(name)))
-        return tuple(overlays)
+        return choice_of(_parse_versions(self.versions), self.forms, paths)
 
 
 def _parse_versions(text: str | None) -> tuple[int, ...]:

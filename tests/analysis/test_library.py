@@ -62,9 +62,9 @@ ZONE = str(ROOT / "samples/definitions/proposed/client-zone.json")
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
-        (("--form", "flexible", "--by-field"), {"forms": ["inflexible", "flexible"], "by_field": True}),
+        (("--form", "flexible", "--by-field"), {"forms": ["flexible"], "by_field": True}),
         (("--form", "packed", "--paths", "maxBytes"), {"forms": ["packed"], "fields": ["maxBytes"]}),
-        (("--form", "metadata-upacked", "--versions", "9"), {"overlays": ["metadata-upacked"], "versions": [9]}),
+        (("--form", "metadata-upacked", "--versions", "9"), {"forms": ["metadata-upacked"], "versions": [9]}),
         (("--proposal", ZONE, "--assume", "clientZone=a"), {"proposals": [ZONE], "assume": ["clientZone=a"]}),
         ((), {}),
     ],
@@ -102,8 +102,8 @@ def test_values_are_compared():
     ("captures", "arguments", "text"),
     [
         ((), {}, "give captures or logs, or a message and its values"),
-        ((CAPTURE,), {"forms": ["pakced"]}, "unknown form 'pakced'; did you mean packed"),
-        ((SEGMENT,), {"forms": ["packed"]}, "unknown form 'packed'"),
+        ((CAPTURE,), {"forms": ["pakced"]}, "or an overlay, not 'pakced'; did you mean packed"),
+        ((SEGMENT,), {"forms": ["packed"]}, "the form packed is for messages, and these are records"),
         ((SEGMENT,), {"codecs": ["zip"]}, "--codec takes none, gzip"),
         ((CAPTURE,), {"forms": ["packed"], "fields": ["maxBites"]}, "did you mean maxBytes"),
         ((CAPTURE,), {"proposals": [ZONE], "assume": ["zone=a"]}, "no new field has this path"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import construct
@@ -23,18 +24,22 @@ from kwire_cli.analysis.costs.changed_definitions import (
     without_tags,
 )
 from kwire_cli.analysis.costs.extremes import BEST, WORST, extreme
+from kwire_cli.analysis.costs.header_forms import HEADER_FORMS
+from kwire_cli.analysis.costs.record_forms import FORMS as RECORD_FORMS
 from kwire_cli.engine.lower import lower
 from kwire_cli.engine.spans import walk
-from kwire_cli.errors import EncodeError
+from kwire_cli.errors import EncodeError, InputError, close_to, did_you_mean
 from kwire_cli.spec.model import fields_by_path
+from kwire_cli.spec.overlay import bundled_overlays, load_overlay
 from kwire_cli.spec.reading import ENCODING_NAMES, OWN_WIDTH
+from kwire_cli.stores.paths import exists
 from kwire_cli.structs.composites import MessageStruct
 from kwire_cli.structs.messages import declare
 from kwire_cli.structs.numbers import Varint
 from kwire_cli.structs.rejected import EscapedStruct, typed_struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Spans
@@ -174,6 +179,11 @@ are replaced by numbers that take the fewest, or the most, bytes.
 AND = " and "
 
 
+OF_RECORDS = tuple(dict.fromkeys((*RECORD_FORMS, *HEADER_FORMS)))
+"""The names of forms of records."""
+_NAMES = (*FORMS, *OF_RECORDS)
+
+
 def form_of(name: str, spec: MessageSpec, version: int, paths: Collection[str] = ()) -> Form:
     """Return a form in FORMS for a message at a version, or several of them at once, such as `packed and tagged`.
 
@@ -202,6 +212,26 @@ class Choice:
     names: tuple[str, ...] = ()
     fields: tuple[str, ...] = ()
     overlays: tuple[tuple[str, Overlay], ...] = ()
+
+
+def choice_of(versions: Sequence[int], forms: Sequence[str], fields: Sequence[str]) -> Choice:
+    """Return the chosen forms of messages. `forms` has names as for --form: forms, and names or files of overlays.
+
+    Forms of records are left out. Raise InputError for an unknown form, and for fields without an encoding.
+    """
+    chosen = {*forms, *((INFLEXIBLE,) if FLEXIBLE in forms else ())}
+    names = tuple(name for name in FORMS if name in chosen)
+    if fields and not any(FORMS[name].encoding for name in names):
+        raise InputError("--paths needs an encoding in --form")
+    overlays = []
+    for name in forms:
+        if name in _NAMES:
+            continue
+        if not exists(name) and name not in bundled_overlays():
+            close = did_you_mean(close_to(name, (*_NAMES, *bundled_overlays())))
+            raise InputError(f"--form takes {', '.join(_NAMES)} or an overlay, not {name!r}{close}")
+        overlays.append((Path(name).stem, load_overlay(name)))
+    return Choice(tuple(versions), names, tuple(fields), tuple(overlays))
 
 
 USUAL = Choice(names=(LOWEST, HIGHEST, INFLEXIBLE, FLEXIBLE, ALL_TAGGED, "packed", "upacked"))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.analysis.costs.carrying import with_defaults
-from kwire_cli.analysis.costs.forms import FORMS, Choice, highest
-from kwire_cli.analysis.costs.header_forms import HEADER_FORMS
+from kwire_cli.analysis.costs.forms import OF_RECORDS, choice_of, highest
 from kwire_cli.analysis.costs.message_forms import MessageForms
 from kwire_cli.analysis.costs.overhead import Overhead
 from kwire_cli.analysis.costs.proposal_answer import ProposalPrices
 from kwire_cli.analysis.costs.proposals import Assumption, Pricing
-from kwire_cli.analysis.costs.record_forms import AS_IS, BATCH_SIZES, FORMS as RECORD_FORMS
+from kwire_cli.analysis.costs.record_forms import AS_IS, BATCH_SIZES
 from kwire_cli.analysis.costs.records_answer import RecordForms
 from kwire_cli.analysis.opening import open as open_subjects
 from kwire_cli.analysis.subjects import add_all
@@ -29,10 +27,9 @@ from kwire_cli.source.opening import open_inputs
 from kwire_cli.source.reading import Reading
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.spec.model import check_version
-from kwire_cli.spec.overlay import load_overlay
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Unpack
 
     from kwire_cli.analysis.library import Input, Ways
@@ -65,9 +62,8 @@ def overhead(
 def compare(
     *inputs: Input,
     versions: Sequence[int] = (),
-    forms: Sequence[str] = (),
+    forms: Sequence[Input] = (),
     fields: Sequence[str] = (),
-    overlays: Sequence[Input] = (),
     by_field: bool = False,
     proposals: Sequence[str | Overlay] = (),
     assume: Sequence[str] = (),
@@ -85,9 +81,9 @@ def compare(
     Args:
         inputs: Paths of captures, whose messages are compared, or of logs, whose records are.
         versions: Versions to compare with.
-        forms: Names as for --form, such as "flexible", "upacked" or "v1". Formats of records compare the records.
+        forms: Names as for --form, such as "flexible", "upacked" or "v1", and names or files of overlays. Formats of
+            records compare the records. Without forms and versions, the most informative forms are compared.
         fields: Integer fields, to which encodings are limited.
-        overlays: Names or files of overlays to compare with. Without any of these, the most informative forms are.
         by_field: Whether the Answer has the bytes of each field.
         proposals: Files of proposed definitions and overlays, which are priced in place of other forms.
         assume: Values of new fields, as for --assume.
@@ -105,7 +101,8 @@ def compare(
 
     """
     definitions = catalog(ways.get("specs", ()))
-    _check_names("form", forms, (*FORMS, *RECORD_FORMS, *HEADER_FORMS))
+    names = [str(name) for name in forms]
+    choice = choice_of(versions, names, fields)
     subjects: Iterator[Any] = iter(())
     if inputs:
         subjects = (subject.source for subject in open_subjects(*inputs, filter=filter, **ways))
@@ -121,12 +118,11 @@ def compare(
     if proposals:
         pricing = Pricing(definitions, proposals, [Assumption.parse(text) for text in assume])
         fold = ProposalPrices(Redaction(definitions), pricing)
-    elif isinstance(first, LogItem) or not {*forms} <= {*FORMS}:
-        _check_names("form", forms, (*RECORD_FORMS, *HEADER_FORMS))
-        fold = RecordForms(definitions, forms, batches, codecs, read_register(register))
+    elif isinstance(first, LogItem) or any(name in OF_RECORDS for name in names):
+        if other := [name for name in names if name not in OF_RECORDS]:
+            raise InputError(f"the form {other[0]} is for messages, and these are records")
+        fold = RecordForms(definitions, names, batches, codecs, read_register(register))
     else:
-        loaded = tuple((Path(name).stem, load_overlay(name)) for name in overlays)
-        choice = Choice(tuple(versions), tuple(forms), tuple(fields), loaded)
         fold = MessageForms(definitions, choice, by_field=by_field)
     for subject in chain([first] if first else (), subjects):
         if isinstance(subject, LogItem) and not isinstance(fold, RecordForms):
@@ -135,9 +131,3 @@ def compare(
     if fold.emptiness:
         raise InputError(fold.emptiness)
     return fold.answer().read()
-
-
-def _check_names(what: str, names: Sequence[str], known: Collection[str]) -> None:
-    for name in names:
-        if name not in known:
-            raise InputError(f"unknown {what} {name!r}{did_you_mean(close_to(name, known))}")
