@@ -172,8 +172,8 @@ def records_reader(
     return out.function("read")
 
 
-def records_counter(entry: Entry, counter: Counter, given: Sequence[str], then: Sequence[str]) -> Counter:
-    """Return the counter of records: `count(data, at, stop, sums, *given)` adds to `sums`.
+def records_counter(entry: Entry, counter: Counter, then: Sequence[str] = ()) -> Counter:
+    """Return the counter of records: `count(data, at, stop, sums)` adds to `sums`.
 
     It returns how many records there are, and the bytes of their strings and bytes. Where a record is malformed it
     returns None, and `sums` stay.
@@ -181,7 +181,7 @@ def records_counter(entry: Entry, counter: Counter, given: Sequence[str], then: 
     """
     writer = _writer(counter)
     out = writer.out
-    with out.block(f"def count(data, at, stop, sums, {', '.join(given)}):"):
+    with out.block("def count(data, at, stop, sums):"):
         counter.begin(out)
         with out.block("try:"), out.block("while at < stop:"):
             writer.struct(_record(entry), "", kept=False, top=True)

@@ -42,12 +42,6 @@ class Rows(Sink):
         return f"({', '.join(value for _, value in pairs)},)"
 
 
-class Counts(Counter):
-    """Bytes of records by leaf."""
-
-    names = Rows.names
-
-
 RECORDS = records_entry(v2.RECORDS)
 READ = records_reader(
     RECORDS,
@@ -56,7 +50,7 @@ READ = records_reader(
     ("offset = base + offsetDelta", "add((offset, timestampDelta, key, value, headers, key_at, value_at))"),
     "offset",
 )
-COUNT = records_counter(RECORDS, Counts(RECORDS.program), ("rows",), ("rows.append(offsetDelta)",))
+COUNT = records_counter(RECORDS, Counter(RECORDS.program))
 
 
 def areas():
@@ -98,13 +92,13 @@ def check_records(area):
         assert headers == tuple((each["key"], raw(each["value"])) for each in say["headers"])
         assert key is None or area[key_at : key_at + len(key)] == key
         assert data is None or area[value_at : value_at + len(data)] == data
-    sums, rows = COUNT.sums(), []
-    counted = COUNT.count(area, 0, len(area), sums, rows)
+    sums = COUNT.sums()
+    counted = COUNT.count(area, 0, len(area), sums)
     assert (counted is None) == (not right)
     if counted is None:
         assert sums == COUNT.sums()
     else:
-        assert counted[0] == taken == len(rows)
+        assert counted[0] == taken
         texts = [
             each
             for _, _, key, data, headers, *_ in found

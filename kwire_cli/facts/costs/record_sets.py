@@ -57,7 +57,7 @@ def meter() -> Counter:
     """
     entry = records_entry(v2.RECORDS)
     then = ("content = at - content", "if content > most_content: most_content = content")
-    return records_counter(entry, _Meter(entry.program, most=["most_content"]), (), then)
+    return records_counter(entry, _Meter(entry.program, most=["most_content"]), then)
 
 
 # Counting by spans, for batches and messages of any format.
