@@ -18,13 +18,15 @@ from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.program import DOUBTFUL, FLAG, TEXT, Array, Leaf, Series, Struct, Tags, doubt_of
 from kwire_cli.engine.python_source import MalformedError
 from kwire_cli.engine.reader import often_read
-from kwire_cli.engine.spans import walk
+from kwire_cli.engine.spans import walk, without_rest
 from kwire_cli.engine.tree import Item, Tree, build, is_null, leaves, places, read_count, tagged_parts
 from kwire_cli.structs.composites import SIZE_SUFFIX, UNKNOWN_KEY
 from kwire_cli.structs.lengths import Sized, redacted
 from kwire_cli.structs.numbers import Bool
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from kwire_cli.engine.program import Entry
     from kwire_cli.engine.spans import Span, Spans
     from kwire_cli.spec.catalog import Catalog
@@ -264,6 +266,24 @@ class Body:
     raw: Spans
     notes: tuple[Anomaly, ...] = ()
     guess: bool = False
+
+    @classmethod
+    def decode(
+        cls, spec: MessageSpec, data: Any, version: int, *, start: int = 0, stop: int | None = None, alone: bool = True
+    ) -> Self:
+        """Decode the bytes [start, stop) by this definition only. Unless `alone` is set, other bytes may follow them.
+
+        An unknown version is decoded by the nearest layout, as a guess.
+        """
+        valid = spec.valid_versions
+        layout = min(max(version, valid.low), valid.high)
+        notes: tuple[Anomaly, ...] = ()
+        if layout != version:
+            detail = f"{spec.name} has versions {valid}; {version} was decoded by the layout of {layout}"
+            notes = (Anomaly("UNKNOWN_VERSION", "", start, detail),)
+        entry = entry_for(spec, layout)
+        spans = walk(entry, data, start, stop)
+        return cls(spec, version, layout, entry, spans if alone else without_rest(spans), notes, layout != version)
 
     @property
     def message(self) -> str:

@@ -20,7 +20,7 @@ from kwire_cli.engine.lower import entry_for
 from kwire_cli.engine.notebook import InNotebook
 from kwire_cli.engine.program import Leaf, Tags
 from kwire_cli.engine.python_source import TOPIC, TOPIC_ID
-from kwire_cli.engine.spans import walk, without_rest
+from kwire_cli.engine.spans import walk
 from kwire_cli.engine.tree import Item, Tree, build as build_tree, places
 from kwire_cli.engine.values import Body, Form, in_early_layout
 from kwire_cli.errors import DecodeError, EncodeError, InputError
@@ -367,19 +367,9 @@ def decode_spec(
     stop: int | None = None,
     alone: bool = True,
 ) -> Decoded:
-    """Decode the bytes by this definition only. Unless `alone` is set, other bytes may follow the message."""
+    """Decode bytes-like data as `Body.decode` does. Raise InputError if the definition has no valid version."""
     check_version(spec)
-    valid = spec.valid_versions
-    layout = min(max(version, valid.low), valid.high)
-    data = as_bytes(data)
-    notes: tuple[Anomaly, ...] = ()
-    if layout != version:
-        detail = f"{spec.name} has versions {valid}; {version} was decoded by the layout of {layout}"
-        notes = (Anomaly("UNKNOWN_VERSION", "", start, detail),)
-    entry = entry_for(spec, layout)
-    spans = walk(entry, data, start, len(data) if stop is None else stop)
-    spans = spans if alone else without_rest(spans)
-    return Decoded(spec, version, layout, entry, spans, notes, layout != version)
+    return Decoded.decode(spec, as_bytes(data), version, start=start, stop=stop, alone=alone)
 
 
 def checked(decoded: Decoded, *, strict: bool = False) -> Decoded:

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import Anomaly, in_payload
 from kwire_cli.engine.fixed import fixed
-from kwire_cli.engine.lower import entry_for
-from kwire_cli.engine.spans import walk
 from kwire_cli.engine.values import Body, Form
 from kwire_cli.spec.files import Report, read_bundled
 from kwire_cli.spec.reading import read_definition
@@ -27,36 +25,12 @@ if TYPE_CHECKING:
     from kwire_cli.spec.model import MessageSpec
 
 
-# The part of a payload that a definition describes: one run of the kernel and its folds.
-
-
 @cache
 def own_definition(name: str) -> MessageSpec:
     """Return a definition in specs/payloads, for bytes that Kafka encodes by hand without a definition."""
     definition = read_definition(read_bundled(f"payloads/{name}.json"), Report(f"payloads/{name}.json"))
     assert definition  # noqa: S101 - tests lint these files
     return definition.spec
-
-
-def decode_body(spec: MessageSpec, version: int, data: Any, start: int = 0) -> Body:
-    """Decode the bytes of `data` from `start` on as a message.
-
-    An unknown version is decoded by the nearest layout, as a guess.
-    """
-    valid = spec.valid_versions
-    notes: tuple[Anomaly, ...] = ()
-    nearest = min(max(version, valid.low), valid.high)
-    if nearest != version:
-        notes = (
-            Anomaly(
-                "UNKNOWN_VERSION",
-                "",
-                0,
-                f"{spec.name} has versions {valid}; {version} was decoded by the layout of {nearest}",
-            ),
-        )
-    entry = entry_for(spec, nearest)
-    return Body(spec, version, nearest, entry, walk(entry, data, start), notes, bool(notes))
 
 
 # A payload: a complete message inside a field or a record, decoded or kept as bytes.
@@ -174,7 +148,7 @@ def plain_body(path: str, spec: MessageSpec, version: int, data: Any, start: int
             Anomaly("UNKNOWN_VERSION", "", 0, f"{spec.name} is reserved: no version of it is valid"),
             start,
         )
-    return Payload(path, spec.name, version, data, decode_body(spec, version, data, start))
+    return Payload(path, spec.name, version, data, Body.decode(spec, data, version, start=start))
 
 
 def versioned(path: str, spec: MessageSpec, data: Any) -> Payload:
