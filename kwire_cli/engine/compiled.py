@@ -320,7 +320,7 @@ def read_rows(data: Octets, start: Ints, layout: np.dtype[Any]) -> npt.NDArray[A
 
 
 @cache
-def offset_of(decl: Any, name: str) -> int:
+def field_offset(decl: Any, name: str) -> int:
     """Return the offset at which a field begins in a declaration of fixed size."""
     return int(numpy_type(decl).fields[name][1])  # type: ignore[index] # it has fields
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from construct import Array, Byte
 
-from kwire_cli.engine.compiled import numpy_type, octets, offset_of, read_rows
+from kwire_cli.engine.compiled import field_offset, numpy_type, octets, read_rows
 from kwire_cli.engine.fixed import fixed
 from kwire_cli.structs import network
 from kwire_cli.structs.network import PCAP, PCAPNG
@@ -36,7 +36,7 @@ def test_rows_are_what_fixed_reads(decl):
         )
     for name in numbers.names:
         assert numpy_type(decl)[name] == layout.fields[name][0]
-        assert layout.fields[name][1] == offset_of(decl, name)
+        assert layout.fields[name][1] == field_offset(decl, name)
 
 
 def test_other_kinds():

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from construct import Struct
 
-from kwire_cli.engine.compiled import compiled, numpy_type, offset_of, read_rows
+from kwire_cli.engine.compiled import compiled, field_offset, numpy_type, read_rows
 from kwire_cli.source.packets.model import NO_TIME, Notice
 from kwire_cli.source.packets.pcap import (
     HEADER_SIZE,
@@ -245,7 +245,7 @@ class PcapColumns:
         layout = numpy_type(self._record)
         file = self._file
         out = np.empty(most, np.int64)
-        captured_at = offset_of(self._record, "captured_length")
+        captured_at = field_offset(self._record, "captured_length")
         count, at = compiled(hop_records)(
             data, at, stop, layout.itemsize, captured_at, file.order == "<", file.longest, out
         )
@@ -313,7 +313,7 @@ class PcapngColumns(PcapngReader):
         trailer = order.trailer.size
         begin = at
         count, at = compiled(hop_blocks)(
-            data, at, stop, layout.itemsize + trailer, offset_of(PCAPNG[order.name].block, "total_length"), trailer,
+            data, at, stop, layout.itemsize + trailer, field_offset(PCAPNG[order.name].block, "total_length"), trailer,
             network.ENHANCED_PACKET_BLOCK, order.name == "<", MAX_BLOCK, out,
         )  # fmt: skip
         where = out[:count].copy()

@@ -13,7 +13,7 @@ import numpy as np
 from construct import Struct
 
 from kwire_cli.engine import numba_loops
-from kwire_cli.engine.compiled import compiled, numpy_type, offset_of, read_rows
+from kwire_cli.engine.compiled import compiled, field_offset, numpy_type, read_rows
 from kwire_cli.source.packets import packet_columns
 from kwire_cli.source.packets.model import Packet, Segment, turned
 from kwire_cli.source.packets.segments import WINDOW_COUNTS
@@ -120,8 +120,8 @@ def _read_usual(data: Octets, packets: PacketColumns, common: _Common) -> tuple[
     layout = numpy_type(common.decl)
     headers = read_rows(data, packets.position, layout)
     first = "ip.version_and_header_length" if common.version == 4 else "ip.version_and_flow"
-    ip_at = offset_of(common.decl, first)
-    tcp_at = offset_of(common.decl, "tcp.source_port")
+    ip_at = field_offset(common.decl, first)
+    tcp_at = field_offset(common.decl, "tcp.source_port")
     tcp_size = layout.itemsize - tcp_at
     right = np.ones(len(packets), bool) if common.protocol is None else headers["link.protocol"] == common.protocol
     if common.version == 4:
@@ -161,9 +161,9 @@ def _canonical_ends(headers: Octets, common: _Common, rows: npt.NDArray[Any]) ->
     """Return the addresses and ports of each segment in the form of `Segment.ends`, in the lower of both orders. Set
     `direction` in `rows` to 1 if they were swapped.
     """
-    source = offset_of(common.decl, "ip.source")
-    destination = offset_of(common.decl, "ip.destination")
-    ports = [offset_of(common.decl, name) for name in ("tcp.source_port", "tcp.destination_port")]
+    source = field_offset(common.decl, "ip.source")
+    destination = field_offset(common.decl, "ip.destination")
+    ports = [field_offset(common.decl, name) for name in ("tcp.source_port", "tcp.destination_port")]
     sides = headers[:, source:destination], headers[:, destination : 2 * destination - source]
     numbers = headers[:, ports[0] : ports[1]], headers[:, ports[1] : 2 * ports[1] - ports[0]]
     ends = np.concatenate([*sides, *numbers], axis=1)
