@@ -119,7 +119,7 @@ def refuse_place(environment: Environment, options: Report) -> None:
     refuse_terminal(environment, options.format_for(environment))
 
 
-_DISPLAY_FORMATS = frozenset({"table", "text", "html", "markdown", "svg"})
+_DISPLAY_FORMATS = frozenset({"table", "html", "markdown", "svg"})
 
 
 def _write_table(environment: Environment, answer: Answer, options: Report) -> None:
@@ -183,7 +183,6 @@ def _write_svg(environment: Environment, answer: Answer, _: Report) -> None:
 
 WRITERS: dict[str, Callable[[Environment, Answer, Report], None]] = {
     "table": _write_table,
-    "text": _write_table,
     "json": _write_json,
     "jsonl": _write_jsonl,
     "csv": _write_csv,

@@ -389,7 +389,7 @@ class Report(Output):
         """
         if self.fmt:
             chosen = "table" if self.wide else self.fmt
-            if chosen not in {*formats, "text"}:
+            if chosen not in formats:
                 raise click.UsageError(f"this has the formats {', '.join(formats)}, not {self.fmt}")
             return chosen
         if suffix := self.suffix_among(formats, **SUFFIXES):

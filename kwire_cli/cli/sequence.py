@@ -33,14 +33,14 @@ EXAMPLES = (
 class Options(Choosing, OfGroups, OfTransactions, Asking):
     """Options of `kwire sequence`."""
 
-    PIPED: ClassVar[str] = "text"
+    PIPED: ClassVar[str] = "table"
 
     fmt: str | None = option(
         "--format",
         "-f",
         section="Output",
-        type=click.Choice(("text", *REPORT_FORMATS)),
-        help="Set the output format; text and svg draw.  [default: by the suffix of -o, and the place]",
+        type=click.Choice(REPORT_FORMATS),
+        help="Set the output format; table and svg draw.  [default: by the suffix of -o, and the place]",
     )
     top: int | None = option(
         "--top",
