@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import click
-
 from kwire_cli.cli.options import FrameChoosing
 from kwire_cli.cli.pairing import Pairs
+from kwire_cli.cli.typed_options import range_of
 from kwire_cli.message.redaction import Redaction
+from kwire_cli.records.selection import NO_RANGE, is_within
 from kwire_cli.source.kafka.pending import LIMIT
 
 if TYPE_CHECKING:
@@ -68,8 +68,8 @@ class Choice:
         show_secrets: bool = False,
     ) -> None:
         frames, packets = _ranges_of(options)
-        self.first, self.last = _parse_range("--frames", frames)
-        self._packets = _parse_range("--packets", packets) if packets else None
+        self._frames = range_of(frames, "--frames", 1) if frames else NO_RANGE
+        self._packets = range_of(packets, "--packets", 1) if packets else None
         self.limit = limit
         self.seen = 0
         self.chooses = chooses(options)
@@ -78,7 +78,7 @@ class Choice:
     def among(self, lines: Iterable[Captured]) -> Iterator[Captured]:
         """Yield the selected lines. Stop after the last line that can be selected, since the next may never arrive."""
         left = self.limit
-        last = self.last
+        _, last = self._frames
         if left == 0:
             return
         if not self.chooses and left is None:
@@ -110,7 +110,7 @@ class Choice:
     def _find_pairs(self, lines: Iterable[Captured]) -> Iterator[Pair]:
         pairs = Pairs()
         wanted = set[int]()  # numbers of requests
-        last = self.last
+        _, last = self._frames
         for line in lines:
             self.seen += 1
             takes = self.takes(line)
@@ -130,14 +130,11 @@ class Choice:
 
     def takes(self, line: Captured) -> bool:
         """Return whether a line is selected."""
-        number = line.number
-        if number < self.first or (self.last is not None and number > self.last):
+        if not is_within(line.number, self._frames):
             return False
-        return (self._packets is None or _is_within(line.where.packet, *self._packets)) and self._matches(line)
-
-
-def _is_within(number: int | None, first: int, last: int | None) -> bool:
-    return number is not None and first <= number and (last is None or number <= last)
+        if self._packets and (line.where.packet is None or not is_within(line.where.packet, self._packets)):
+            return False
+        return self._matches(line)
 
 
 def chooses(options: Choosing) -> bool:
@@ -147,24 +144,6 @@ def chooses(options: Choosing) -> bool:
 
 def _ranges_of(options: Choosing) -> tuple[str | None, str | None]:
     return (options.frames, options.packets) if isinstance(options, FrameChoosing) else (None, None)
-
-
-def _parse_range(option: str, text: str | None) -> tuple[int, int | None]:
-    if not text:
-        return 1, None
-    low, dash, high = text.partition("-")
-    try:
-        first = int(low) if low else 1
-        last: int | None = first
-        if dash:
-            last = int(high) if high else None
-    except ValueError:
-        raise click.UsageError(f"{option} takes A-B, A-, -B or A, not {text!r}") from None
-    if last == 0:
-        raise click.UsageError(f"{option} counts from 1")
-    if last is not None and last < first:
-        raise click.UsageError(f"{option} takes the lower number first, not {text!r}")
-    return first, last
 
 
 def line_filter(catalog: Catalog, text: str | None, *, show_secrets: bool) -> Callable[[Captured], bool]:

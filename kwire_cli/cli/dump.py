@@ -31,12 +31,12 @@ from kwire_cli.cli.options import (
     refuse_terminal,
 )
 from kwire_cli.cli.payloads import Payloads
-from kwire_cli.cli.typed_options import argument, flag, option, refuse, takes
+from kwire_cli.cli.typed_options import argument, flag, option, range_of, refuse, takes
 from kwire_cli.errors import InputError, counted
 from kwire_cli.filter.rows import filter_of
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.records.registers import read_register
-from kwire_cli.records.selection import NO_RANGE, Selection, offset_range
+from kwire_cli.records.selection import NO_RANGE, Selection
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.log_inputs import LogFile, LogInput
 from kwire_cli.source.opening import open_inputs, refuse_paths
@@ -216,7 +216,7 @@ def _build_settings(environment: Environment, options: Options) -> BatchSettings
         redaction=Redaction(options.catalog, show_secrets=options.show_secrets),
         how=_build_reading(options),
         selection=Selection(
-            offset_range(options.offsets) if options.offsets else NO_RANGE,
+            range_of(options.offsets, "--offsets") if options.offsets else NO_RANGE,
             filter_of(options.catalog, options.filter, "batches") if options.filter else None,
         ),
         deep=options.deep or options.reads_payloads,

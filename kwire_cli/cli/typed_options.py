@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kwire_cli.cli.environment import Environment
+    from kwire_cli.records.selection import Range
 
 
 class Declaration(NamedTuple):
@@ -168,6 +169,28 @@ def size_of(text: str, option: str) -> int:
     if not match:
         raise click.UsageError(f"{option} takes bytes, or a size such as 512MiB, not {text!r}")
     return int(match[1]) << _UNITS[match[2].lower()]
+
+
+def range_of(text: str, option: str, least: int = 0) -> Range:
+    """Parse `A-B`, `A-`, `-B` or `A` into the first and the last number; None means no bound.
+
+    Raise UsageError for other text, and for a last number below `least`.
+    """
+    low, dash, high = (part.strip() for part in text.partition("-"))
+    try:
+        first = int(low) if low else None
+        last = int(high) if high else None
+    except ValueError:
+        first = last = None
+    if first is None and last is None:
+        raise click.UsageError(f"{option} takes A-B, A-, -B or A, not {text!r}")
+    if not dash:
+        last = first
+    if last is not None and last < least:
+        raise click.UsageError(f"{option} counts from {least}")
+    if first is not None and last is not None and last < first:
+        raise click.UsageError(f"{option} takes the lower number first, not {text!r}")
+    return first, last
 
 
 MILLISECONDS = {"ms": 1, "": 1_000, "s": 1_000, "m": 60_000, "min": 60_000, "h": 3_600_000}

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from kwire_cli.cli.environment import Environment
 from kwire_cli.cli.options import Captures, Frames, Report
-from kwire_cli.cli.typed_options import argument, flag, given, option, refuse, takes
+from kwire_cli.cli.typed_options import argument, flag, given, option, range_of, refuse, takes
 
 
 class Options(Report, Frames, Captures):
@@ -59,3 +59,23 @@ def test_what_was_typed_is_named_as_it_was_typed():
 def test_the_format_is_that_of_the_file_unless_said(arguments, expected, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert run(*arguments).format_for(Environment()) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("3", (3, 3)), ("3-", (3, None)), ("-3", (None, 3)), (" 3 - 5", (3, 5)), ("0-0", (0, 0))]
+)
+def test_a_range_of_numbers(text, expected):
+    assert range_of(text, "--offsets") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        *((text, "takes A-B, A-, -B or A, not") for text in ("a-b", "", "-", "1-2-3")),
+        ("5-3", "takes the lower number first, not '5-3'"),
+        ("0", "counts from 1"),
+    ],
+)
+def test_what_is_no_range(text, reason):
+    with pytest.raises(click.UsageError, match=f"^--frames {reason}"):
+        range_of(text, "--frames", 1)
