@@ -34,7 +34,7 @@ from kwire_cli.source.kinds import Kind
 from kwire_cli.source.reading import Caller, Opened, Reading
 from kwire_cli.source.recognition import MAGIC, Recognised, begins_as, recognise, why_batches
 from kwire_cli.source.text.reading import frames_in, recognised_binary
-from kwire_cli.stores.paths import exists, is_folder, path_of, refuse_unreadable
+from kwire_cli.stores.paths import exists, is_folder, is_url, path_of, refuse_unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -390,10 +390,13 @@ def missing_files(arguments: Sequence[str]) -> str:
 
 
 def refuse_paths(argument: str) -> None:
-    """Raise InputError for an argument that is a path rather than base64: it ends with a suffix of a file, it is
-    absolute, because no frame begins with the bytes of a slash, or its first folder exists.
+    """Raise InputError for an argument that is a path rather than base64.
+
+    It is a URL or ends with a suffix of a file, it is absolute, because no frame begins with the bytes of a slash, or
+    its first folder exists.
     """
     folder, slash, _ = argument.partition("/")
     is_absolute = bool(slash) and not folder and len(argument) <= LONGEST_PATH and not re.search("^//|[+=]", argument)
-    if argument.endswith(_PATHS) or is_absolute or (slash and len(folder) <= LONGEST_NAME and exists(folder)):
+    is_in_folder = bool(slash) and len(folder) <= LONGEST_NAME and exists(folder)
+    if is_url(argument) or argument.endswith(_PATHS) or is_absolute or is_in_folder:
         raise InputError("there is no such file", file=argument)

@@ -1,7 +1,7 @@
-"""A lake that the first kwire with Delta tables wrote: it is read, and the next capture of its capture point goes on.
+"""A lake that the first kwire with Delta tables wrote: it is read, and an export into it goes on.
 
-`data/first-delta-lake.zip` has the first 11,678 bytes of `offset-out-of-range.pcap`, exported by commit 96d1fd96 from the
-folder `broker-1`, with that name for its capture point.
+`data/first-delta-lake.zip` has the first 11,678 bytes of `offset-out-of-range.pcap`, exported by commit 96d1fd96 from
+the folder `broker-1`, with that name for its capture point.
 """
 
 import json

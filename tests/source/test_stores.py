@@ -72,8 +72,8 @@ def test_captures_in_windows(store, monkeypatch, name, damage, tmp_path):
     monkeypatch.setattr(parts, "BUFFER", 2_000)
     for size in (3_000, 1 << 20):
         expected, found = outline(here, size), outline(there, size)
-        assert [(part.start, part.stop, part.lead, part.packets, part.moment) for part in found.parts] == [
-            (part.start, part.stop, part.lead, part.packets, part.moment) for part in expected.parts
+        assert [(part.start, part.stop, part.lead, part.packets) for part in found.parts] == [
+            (part.start, part.stop, part.lead, part.packets) for part in expected.parts
         ]
         assert (found.packets, found.first, found.latest) == (expected.packets, expected.first, expected.latest)
         for one, other in zip(expected.parts, found.parts, strict=True):
