@@ -116,7 +116,8 @@ def find(environment: Environment, options: DiffedMessages, text: str, version: 
         if number == last:
             break
     if found is None:
-        raise InputError(f"there is no {one} {number or 'in it'}{f': it has {last}' if number else ''}", file=name)
+        missing = "in it" if number is None else f"{number}: it has {last}"
+        raise InputError(f"there is no {one} {missing}", file=name)
     if opened.kind is Kind.CAPTURE:
         return _from_line(found, name)
     if not isinstance(found, Frame):

@@ -37,7 +37,7 @@ _WHAT = {
         "kwire decode lists its requests, and kwire stats counts them",
     ),
     Kind.BATCHES: ("record batches", "kwire dump shows them"),
-    Kind.LOG_FILE: ("a file of a log directory that holds no messages", "kwire dump --all shows it"),
+    Kind.LOG_FILE: ("a file of a log directory that holds no messages", "kwire dump shows its entries, if it has any"),
     Kind.FRAMES: ("requests and responses", "kwire decode shows them"),
     Kind.BODY: ("a body alone", "kwire decode --message NAME --message-version N shows it"),
     Kind.DEFINITION: ("a message definition", "kwire lint checks it, and --specs decodes with it"),

@@ -90,7 +90,7 @@ def test_files_that_overlap_in_time_are_points_of_their_own(tmp_path):
     assert sorted((point.name, point.apart) for point in found) == [(path, True) for path in paths]
     (note,) = apart_notes(point.name for point in found)
     assert "a.pcap, b.pcap" in note
-    assert [point.apart for point in points_of(paths, Naming(r"[^/]+$"))] == [False, False]
+    assert [point.apart for point in points_of(paths, Naming("[^/]+$"))] == [False, False]
 
 
 def test_two_rows_of_rotated_files_stay_rows(tmp_path):
