@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 
 CAPTURES = Fit(frozenset({Kind.CAPTURE}), "packet captures")
+CAPTURES_AND_LAKES = Fit(CAPTURES.kinds | {Kind.LAKE}, "packet captures and lakes")
 FRAMES = Fit(frozenset({Kind.FRAMES}), "requests and responses without a capture around them")
 MESSAGES = Fit(frozenset({Kind.FRAMES, Kind.BODY}), "messages without a capture around them")
 ALL_MESSAGES = Fit(CAPTURES.kinds | MESSAGES.kinds, "messages")

@@ -90,6 +90,11 @@ def topic_option(text: str, **settings: Any) -> Any:
     return option("--as-topic", section="Input", metavar="NAME", help=text, **settings)
 
 
+def filter_option(text: str, **settings: Any) -> Any:
+    """Declare --filter with the help `text`."""
+    return option("--filter", metavar="TEXT", shell_complete=complete_filter, help=text, **settings)
+
+
 class Definitions(Printing):
     """Message definitions to read with: --specs."""
 
@@ -261,12 +266,7 @@ class Choosing(Printing):
     SHARED: ClassVar[bool] = True
     FITS: ClassVar[Fit | None] = CAPTURES
 
-    filter: str | None = option(
-        "--filter",
-        metavar="TEXT",
-        shell_complete=complete_filter,
-        help="Show only frames that match, such as 'api == Fetch' (captures).",
-    )
+    filter: str | None = filter_option("Show only frames that match, such as 'api == Fetch' (captures).")
 
 
 class FrameChoosing(Choosing):

@@ -19,16 +19,17 @@ from kwire_cli.cli.captures import ChosenLines
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.emit import emit
 from kwire_cli.cli.environment import Environment, Exit
-from kwire_cli.cli.fits import refuse_unfit
+from kwire_cli.cli.fits import CAPTURES_AND_LAKES, refuse_unfit
 from kwire_cli.cli.inputs import Terminal, missing_names, reading_of
 from kwire_cli.cli.live_stats import Reported, write_live, writes_live
 from kwire_cli.cli.on_spark import OnSpark
+from kwire_cli.cli.options import filter_option
 from kwire_cli.cli.questions import ask_with_spark
 from kwire_cli.cli.typed_options import milliseconds_of, option, refuse, takes
 from kwire_cli.errors import InputError
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
-from kwire_cli.source.opening import open_inputs
+from kwire_cli.source.opening import LakeInput, open_inputs
 from kwire_cli.source.reading import Read, nothing_in
 
 if TYPE_CHECKING:
@@ -48,6 +49,9 @@ class Options(Reported, OnSpark):
 
     SECTION: ClassVar[str] = "Choose"
 
+    filter: str | None = filter_option(
+        "Count only frames that match, such as 'api == Fetch' (captures, lakes).", fits=CAPTURES_AND_LAKES, shared=True
+    )
     by: tuple[str, ...] = option(
         "--by",
         type=click.Choice(DIMENSIONS),
@@ -70,7 +74,7 @@ class Options(Reported, OnSpark):
         if self.every is None:
             refuse(self, ("busiest",), "goes with --every")
         if self.master is not None:
-            refuse(self, ("filter", "frames"), "does not go with --master")
+            refuse(self, ("filter",), "does not go with --master")
 
     @property
     def is_live(self) -> bool:
@@ -126,6 +130,10 @@ def _count_inputs(environment: Environment, options: Options, counts: Stats | Ti
         kinds.add(opened.kind)
         if kinds >= TRAFFIC:
             raise InputError(BOTH)
+        if isinstance(opened, LakeInput) and options.filter:
+            from kwire_cli.filter.rows import lake_choice  # start-up counts
+
+            opened.choice = lake_choice(options.catalog, options.filter)
         if opened.kind is not Kind.CAPTURE:
             counts.add_input(opened)
             is_decodable = True

@@ -172,14 +172,16 @@ class Filter:
     matches: Callable[[Row], bool]
     deep: bool
     """True if the filter reads records, not only their batches."""
+    names: tuple[Name, ...]
+    """The columns and fields that it reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A compiled part of a filter, with the names of fields in it."""
+    """A compiled part of a filter, and whether it reads fields."""
 
     holds: Callable[[Row], bool]
-    names: tuple[Name, ...] = ()
+    reads_fields: bool = False
 
 
 def compile_filter(
@@ -201,15 +203,18 @@ def compile_filter(
 
     """
     context = Context(text, Numbers(error_codes), Numbers(api_keys), anomalies, fields, rows)
-    part = _Parser(context).filter()
-    places = [context.places(name) for name in part.names]
-    return Filter(part.holds, any(place.deep or (rows != "frames" and not place.records) for place in places))
+    parser = _Parser(context)
+    part = parser.filter()
+    places = [context.places(name) for name in parser.names if context.column(name) is None]
+    deep = any(place.deep or (rows != "frames" and not place.records) for place in places)
+    return Filter(part.holds, deep, tuple(parser.names))
 
 
 class _Parser:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._cursor = Cursor(context.text)
+        self.names: list[Name] = []
         self._bare = -1
         """The position after a name without an operator, which may follow."""
 
@@ -243,7 +248,7 @@ class _Parser:
             negated = not negated
         part = self._group(depth) if cursor.take("(") else self._test()
         holds = part.holds
-        return _Part(lambda row: not holds(row), part.names) if negated else part
+        return _Part(lambda row: not holds(row), part.reads_fields) if negated else part
 
     def _group(self, depth: int) -> _Part:
         cursor = self._cursor
@@ -312,12 +317,13 @@ class _Parser:
         operand = operand_of(name, context)
         if operand.column is None and (reason := unknown_part(name, context.fields, context.rows)):
             raise context.wrong(reason, name.column)
+        self.names.append(name)
         return operand
 
     def _over(self, name: Name, operand: Operand, test: Test) -> _Part:
         column = operand.column
         if column is None:
-            return _Part(_any_value(test, values_in(self._context.places(name))), (name,))
+            return _Part(_any_value(test, values_in(self._context.places(name))), reads_fields=True)
         asked = column.name
         if column.is_list:
             return _Part(_any_value(test, lambda row: row.column(asked) or ()))
@@ -328,11 +334,8 @@ def _joined(parts: list[_Part], join: Callable[[list[Callable[[Row], bool]]], Ca
     """Return several parts as one. Columns are cheap and fields are computed on demand, so columns come first."""
     if len(parts) == 1:
         return parts[0]
-    parts = sorted(parts, key=lambda part: bool(part.names))
-    names: list[Name] = []
-    for part in parts:
-        names += part.names
-    return _Part(join([part.holds for part in parts]), tuple(names))
+    parts = sorted(parts, key=lambda part: part.reads_fields)
+    return _Part(join([part.holds for part in parts]), parts[-1].reads_fields)
 
 
 def _any_value(test: Test, values: Callable[[Row], Any]) -> Callable[[Row], bool]:

@@ -13,16 +13,18 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from kwire_cli.engine.codes import MEANING
+from kwire_cli.errors import close_to, did_you_mean
 from kwire_cli.facts.columns import BY_NAME, COLUMNS
 from kwire_cli.filter.compile import compile_filter, name_of
-from kwire_cli.filter.model import Name, elements
+from kwire_cli.filter.model import FilterError, Name, elements
 from kwire_cli.filter.places import opened_values, places_of
 from kwire_cli.message.decoded import by_span
 from kwire_cli.records.batch import PADDING, Batch, base64_text, deep_faults
 from kwire_cli.source.kafka.captured import time_text
+from kwire_cli.source.opening import RowChoice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from kwire_cli.engine.spans import Spans
     from kwire_cli.filter.compile import Filter
@@ -119,6 +121,51 @@ def record_rows(item: Batch, hide: Hide | None) -> Iterator[BatchRow]:
     document = opened(item, hide, deep=True)
     for record in document["records"]:
         yield BatchRow(item, deep=True, hide=hide, shown=document | {"records": [record]})
+
+
+# Rows of frames in a lake.
+
+IN_LAKES = frozenset(column.name for column in COLUMNS) - {"all_anomalies", "stages_us"}
+"""The columns that choose rows of a lake. A lake has no anomalies of records next to a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class LakeRow:
+    """The columns of a frame in a lake by name. It has no fields."""
+
+    values: Mapping[str, Any]
+
+    def column(self, name: str) -> Any:
+        """Return the value of a column."""
+        return self.values[name]
+
+    def fields(self) -> dict[str, Any]:
+        """Return nothing."""
+        return {}
+
+    def batches(self, *, deep: bool) -> list[dict[str, Any]]:  # noqa: ARG002 - a row has this method
+        """Return nothing."""
+        return []
+
+    def payloads(self) -> list[dict[str, Any]]:
+        """Return nothing."""
+        return []
+
+
+def lake_choice(catalog: Catalog, text: str) -> RowChoice:
+    """Parse a filter of rows of a lake. Raise FilterError for a name that is not a column of frames there."""
+    compiled = filter_of(catalog, text)
+    columns: set[str] = set()
+    for name in compiled.names:
+        column = BY_NAME.get(name.text)
+        if column is None or column.name not in IN_LAKES:
+            hint = did_you_mean(close_to(name.text, IN_LAKES)) or ": api, client_id, topics, capture_point and others"
+            reason = f"a filter of a lake takes no {name.text}, only columns of frames{hint}"
+            raise FilterError(reason, text=text, column=name.column)
+        columns.add(column.name)
+    if "api" in columns:
+        columns.add("api_key")
+    return RowChoice(frozenset(columns), lambda values: compiled.matches(LakeRow(values)))
 
 
 # Frames.

@@ -93,6 +93,17 @@ connection, and the number of the frame. The two halves of a line of a request l
 """
 _FRAME = "join places p on p.connection = t.connection and p.frame = t.frame"
 _CONNECTION = "join (select distinct connection, stream from places) p on p.connection = t.connection"
+_NUMBERS = {
+    "frame": "p.number",
+    "request_frame": "q.number",
+    "stream": "case when t.source <> 'request-log' then p.stream end",
+}
+_FOR_FILTERS = {
+    "time": "epoch_us(t.time)",
+    "host": "[trim(regexp_replace(address, ':[^:]*$', ''), '[]') for address in [t.src, t.dst]]",
+    "port": "[try_cast(split_part(address, ':', -1) as integer) for address in [t.src, t.dst]]",
+}
+_CHOSEN_BY = "chosen_by"
 _TOPICS = "(select key, max(name) as name from names where kind = 'topic' and {here} group by key)"
 
 
@@ -107,13 +118,16 @@ def fill(tables: Tables, opened: LakeInput) -> int:
     parts = {table: part for table, part in PART_TABLES.items() if part in tables.parts}
     wanted = ["frames", "frames_named", "connections", "names", "inputs", *parts, *bodies]
     with Lake(opened.folder, f"from {', '.join(wanted)}") as lake:
-        count = 0
+        count = chosen = 0
         points = _points(lake, opened)
         is_alone = len(points) == 1 and not tables.count(0)
         for point in points:
             filling = _Filling(tables, lake, opened, point, is_alone=is_alone)
             count += filling.fill(parts, bodies)
+            chosen += filling.chosen
         exported = lake.rows("select size, tables from inputs where kind in ('capture', 'request-log')")
+    if opened.choice and not chosen:
+        opened.caller.note(f"{opened.label}: no frame matches ({count} read)")
     opened.files = len(exported)
     opened.size = sum(row["size"] for row in exported)
     opened.lacking = _lacking({row["tables"] for row in exported}, [*parts, *bodies])
@@ -163,6 +177,10 @@ class _Filling:
         part = opened.part
         self._tables = tables
         self._lake = lake
+        self._choice = opened.choice
+        self._chosen_by = self._values_of(opened.choice.columns, point) if opened.choice else ""
+        self.chosen = 0
+        """The rows of frames that the choice takes."""
         self._point = None if is_alone else point
         self._here = f"capture_point = {quote_text(point)}"
         self._on_day = self._here
@@ -208,14 +226,16 @@ class _Filling:
             if column.name in OF_BODIES:
                 none = "[]" if column.is_list else "null"
                 columns[column.name] = f"case when t.is_misread then {none} else {columns[column.name]} end"
-        own = {
-            "frame": "p.number",
-            "request_frame": "q.number",
-            "stream": "case when t.source <> 'request-log' then p.stream end",
-            "capture_point": self._quoted_point,
-        }
+        own = {**_NUMBERS, "capture_point": self._quoted_point}
         columns |= {name: value for name, value in own.items() if name in columns}
         return {"ordinal": f"{self._before} + p.number", **columns}
+
+    @staticmethod
+    def _values_of(columns: Iterable[str], point: str) -> str:
+        """Return the values of columns for a filter, by name."""
+        own = {**_NUMBERS, **_FOR_FILTERS, "capture_point": quote_text(point)}
+        values = [f"{quote_text(name)}: {own.get(name, f't.{quote_name(name)}')}" for name in columns]
+        return f"{{{', '.join(values)}}}"
 
     def _connection_columns(self) -> dict[str, str]:
         columns = {name: f"t.{quote_name(name)}" for name, _ in CONNECTIONS[1:]}
@@ -239,6 +259,8 @@ class _Filling:
         the name of its topic. `body` is the type of bodies in memory, where bytes are text.
         """
         chosen = [f"{value} as {quote_name(name)}" for name, value in columns.items()]
+        if self._choice and table == "frames":
+            chosen.append(f"{self._chosen_by} as {_CHOSEN_BY}")
         key = f"{self._first} + p.stream as connection"
         query = f"select {', '.join([key, *chosen])} from {quote_name(source)} t {joins}"  # noqa: S608 - quoted
         for batch in self._lake.arrow(query):
@@ -247,4 +269,8 @@ class _Filling:
                 spec = catalog().message(messages_of_bodies()[table])
                 bodies = conform(batch.column("body"), body, spec, "", None)
                 rows = rows.set_column(rows.schema.get_field_index("body"), "body", bodies)
+            if self._choice and table == "frames":
+                keep = map(self._choice.takes, rows.column(_CHOSEN_BY).to_pylist())
+                rows = rows.filter(pa.array(keep, pa.bool_())).drop_columns([_CHOSEN_BY])
+                self.chosen += rows.num_rows
             self._tables.insert(table, rows)

@@ -37,7 +37,7 @@ from kwire_cli.source.text.reading import frames_in, recognised_binary
 from kwire_cli.stores.paths import exists, is_folder, is_url, path_of, refuse_unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import date
 
     from kwire_cli.message.decoded import Decoded
@@ -100,6 +100,8 @@ class LakeInput(Opened):
     lacking: Sequence[str] = ()
     part: LakePart | None = None
     """The part of the lake that is asked; None for all of it."""
+    choice: RowChoice | None = None
+    """The rows of frames that count; None for all. Other tables have all their rows."""
 
     @property
     def folder(self) -> Place:
@@ -109,6 +111,13 @@ class LakeInput(Opened):
     def subjects(self) -> Iterator[Any]:
         """Raise InputError: a lake has no bytes to read again."""
         raise InputError(f"this is {Kind.LAKE.what}; {Kind.LAKE.try_instead}", file=self.name)
+
+
+class RowChoice(NamedTuple):
+    """A choice of rows of frames: `takes` gets the values of some columns by name."""
+
+    columns: frozenset[str]
+    takes: Callable[[Mapping[str, Any]], bool]
 
 
 class LakePart(NamedTuple):

@@ -1,6 +1,7 @@
 """Questions answer about a lake what they answer about the captures and request logs that were exported to it."""
 
 import json
+from shutil import copy
 
 import pytest
 from kit.commands import ROOT, json_of, kwire, slow
@@ -114,3 +115,44 @@ def test_options_for_reading_captures_are_refused_with_a_lake(tmp_path):
     done = kwire("diagnose", tmp_path / "lake", "--port", "9092")
     assert done.code == 2
     assert f"--port is for packet captures, and {tmp_path / 'lake'} is a lake" in done.err
+
+
+FILTERS = (
+    "kind == response and latency > 5ms or error",
+    "topic and host == ::1 and not port == 39292",
+    "frame in (5, 6, 7, 8) or request_frame > 200",
+    "time >= 00:00 and stream != 0 and group",
+    "api == Metadata and capture_point ~ 'first$'",
+)
+
+
+def test_a_filter_chooses_frames_of_a_lake_as_of_its_captures(tmp_path):
+    for point, name in (("first", "captures/ipv6.pcap"), ("second", "incidents/rebalancing.pcap")):
+        (tmp_path / point).mkdir()
+        copy(SAMPLES / name, tmp_path / point)
+    captures = [*tmp_path.glob("*/*.pcap")]
+    run(captures, tmp_path / "lake")
+    whole = json_of("stats", tmp_path / "lake")["facts"]["frames"]
+    for text in FILTERS:
+        found = json_of("stats", tmp_path / "lake", "--filter", text)
+        assert found == json_of("stats", *captures, "--filter", text), text
+        assert found["facts"]["frames"] not in ({}, whole), text
+
+
+def test_a_filter_of_a_lake_of_request_logs_chooses_halves_of_exchanges(tmp_path):
+    run([SAMPLES / "request-logs" / "kafka-request.log"], tmp_path)
+    whole = json_of("stats", tmp_path)["facts"]["frames"]
+    chosen = json_of("stats", tmp_path, "--filter", "kind == response")["facts"]["frames"]
+    assert chosen == {"response": whole["response"]}
+
+
+def test_filters_of_a_lake_have_columns_only(tmp_path):
+    run([SAMPLES / "incidents" / "rebalancing.pcap"], tmp_path)
+    for text, reason in {
+        "kind == request and records.key == x": "column 21: a filter of a lake takes no records.key, only columns of",
+        "errorCode != 0": "takes no errorCode, only columns of frames; did you mean error_codes or errors?",
+        "anomaly == TRUNCATED": "takes no anomaly, only columns of frames; did you mean anomalies?",
+    }.items():
+        done = kwire("stats", tmp_path, "--filter", text)
+        assert (done.code, reason in done.err) == (2, True), done.err
+    assert "no frame matches (332 read)" in kwire("stats", tmp_path, "--filter", "size > 1GB").err
