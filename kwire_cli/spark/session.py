@@ -146,9 +146,6 @@ def _compiled(file: Path) -> bytes:
 
 # A Spark session for a command: embedded or on a cluster, quiet, and started quickly.
 
-LOCAL = "local[*]"
-
-
 _QUIET = Path(__file__).absolute().with_name("log4j2.properties")
 _ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
@@ -187,7 +184,7 @@ _TOLD = 2000
 
 
 @contextlib.contextmanager
-def session(master: str = LOCAL, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
+def session(master: str, settings: Mapping[str, str] | None = None) -> Iterator[SparkSession]:
     """Yield a session that ends with the block. If this process has a session already, yield it and do not stop it.
 
     `settings` are options of Spark and override the defaults here. Workers run `spark.pyspark.python`, else

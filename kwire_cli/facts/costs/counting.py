@@ -217,18 +217,18 @@ class Costs:
         elif rows is None:
             self._body(line, key, layout.message, plain.spans, layout.roles)
 
-    def add_headers(self, key: Key, layout: Layout, tail: Tail, times: int = 1) -> None:
-        """Count messages of a layout whose headers end with the same bytes, without their bodies."""
+    def add_headers(self, key: Key, layout: Layout, tail: Tail) -> None:
+        """Count a message of a layout whose header ends with these bytes, without its body."""
         account = self.account(key)
-        account.messages += times
+        account.messages += 1
         kept = layout.kind, layout.header_version, tail.data
         header = account.headers.get(kept)
         if header is None:
             if len(account.headers) >= MOST_KEPT:
                 self._settle_headers(key, account)
-            account.headers[kept] = [times, _header(self.catalog, layout, tail.data)]
+            account.headers[kept] = [1, _header(self.catalog, layout, tail.data)]
         else:
-            header[0] += times
+            header[0] += 1
 
     def _settle_headers(self, owner: Key, account: Account) -> None:
         """Add the bytes of headers, and of the size prefixes before them, to the ledger."""
