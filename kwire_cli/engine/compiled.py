@@ -173,6 +173,8 @@ def walk_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Walk
 def sum_many(program: Program, data: npt.NDArray[np.uint8], jobs: Ints) -> Ints:
     """Run the compiled kernel over all jobs, and sum up the spans instead of keeping them.
 
+    `sum_walk` has the same sums of spans that are kept. The spans of small records take twenty times their bytes.
+
     Return a row for each leaf of the program: bytes of prefixes, bytes of values, number of spans.
     """
     sums = np.zeros((len(program.leaves), 3), np.int64)
