@@ -18,7 +18,7 @@ from kwire_cli.analysis.comparison.traffic import traffic_answer
 from kwire_cli.analysis.subjects import LAKES, TRAFFIC
 from kwire_cli.cli.inputs import Terminal, reading_of
 from kwire_cli.cli.typed_options import given, option
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, without_credentials
 from kwire_cli.message.redaction import Redaction
 from kwire_cli.source.kinds import Kind
 from kwire_cli.source.opening import open_inputs
@@ -82,7 +82,8 @@ def profiles_answer(environment: Environment, options: DiffedMessages, a: str, b
     with ExitStack() as stack:
         for name in (a, b):
             sides += [_read_profiles(opened, stack) for opened in open_inputs((name,), how, caller)]
-        return traffic_answer(sides[0], sides[1], (a, b), cast("By", by or "software"))
+        names = without_credentials(a), without_credentials(b)
+        return traffic_answer(sides[0], sides[1], names, cast("By", by or "software"))
 
 
 def _read_profiles(opened: Opened, stack: ExitStack) -> Profiles:

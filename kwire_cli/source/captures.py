@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import chain as joined
 from typing import IO, TYPE_CHECKING, Any
 
-from kwire_cli.errors import InputError
+from kwire_cli.errors import InputError, without_credentials
 from kwire_cli.source.files import Pieces, source_name
 from kwire_cli.source.growing import GrowingPieces
 from kwire_cli.source.packets.files import Packets
@@ -88,7 +88,8 @@ class Capture:
         if isinstance(source, PointFiles):
             self.origin = source.origin
         else:
-            self.origin = ALONE if isinstance(source, GrowingPieces) else Origin([source_name(source)])
+            name = None if isinstance(source, GrowingPieces) else source_name(source)
+            self.origin = Origin([without_credentials(name)]) if name else ALONE
 
     @property
     def again(self) -> str | PointFiles | None:

@@ -12,12 +12,15 @@ SECRET = "token=hidden"
 COMMANDS = [
     ("decode", "captures/midstream.pcap", "captures/ipv6.pcap"),
     ("stats", "--format", "html", "captures/midstream.pcap"),
+    ("report", "captures/midstream.pcap"),
+    ("decode", "--fields", "frame,file", "captures/midstream.pcap"),
+    ("diff", "captures/midstream.pcap", "captures/ipv6.pcap", "-f", "table"),
     ("decode", "nothing.pcap"),
     ("decode", "cut.pcap"),
     ("dump", "--verify", "segments/bitflip-0/00000000000000000000.log"),
     ("overhead", "segments/orders-zstd-0/00000000000000000000.log", "captures/midstream.pcap"),
 ]
-"""A table of several files, a page, an error, a note, a report of logs, an answer."""
+"""A table of several files, pages, rows, a comparison, an error, a note, a report of logs, an answer."""
 
 
 @pytest.fixture(scope="module")
