@@ -11,7 +11,8 @@ from pathlib import Path
 
 import fastavro
 
-from kwire_cli.records.schemas.serdes import Rule, Serdes, serde_of
+from kwire_cli.records.schemas.ids import schema_id_of
+from kwire_cli.records.schemas.serdes import Serdes, serde_of
 from kwire_cli.records.schemas.store import SchemaStore
 from kwire_cli.source.reading import Reading
 from kwire_cli.source.schema_inputs import schemas_at
@@ -58,12 +59,12 @@ def order_values() -> list[bytes]:
 
 
 def block(rounds: int) -> None:
-    """Print the time a value of fastavro alone, of the reader with its id, and of the whole record."""
+    """Print the time a value of fastavro alone, of the reader of its schema, and of the whole record."""
     from kwire_cli.records.schemas.model import Schema
 
     orders = schemas_at([str(SAMPLES / "schemas.json")], Reading(catalog=catalog()))
-    store = SchemaStore([*orders, Schema("avro", json.dumps(FLAT), "reading.avsc", (7_000_000,))])
-    readings = SchemaStore([Schema("avro", json.dumps(FLAT), "reading.avsc", (7,))])
+    store = SchemaStore([*orders, Schema("avro", json.dumps(FLAT), "reading.avsc", 7_000_000)])
+    readings = SchemaStore([Schema("avro", json.dumps(FLAT), "reading.avsc", 7)])
     names: dict = {}
     fastavro.parse_schema(
         json.loads(next(one.text for one in orders if one.subject == "customer")), named_schemas=names
@@ -81,13 +82,15 @@ def block(rounds: int) -> None:
     avro = serde_of("avro")
     print(f"{'values':<32}{'fastavro':>12}{'kwire':>12}{'ratio':>8}{'record':>12}")
     for label, values, schema, by in rows:
-        serdes = Serdes(by, (Rule("*", None, avro),))
+        serdes = Serdes(by, value=avro)
+        named = by.of_id(schema_id_of(values[0], (), "value").id)
+        reader = by.reader(named)
         times: dict[str, list[float]] = {"fastavro": [], "kwire": [], "record": []}
         for _ in range(rounds):
             times["fastavro"].append(
                 timed(lambda data, schema=schema: fastavro.schemaless_reader(io.BytesIO(data[5:]), schema), values)
             )
-            times["kwire"].append(timed(lambda data, serdes=serdes: serdes.read("value", avro, "orders", data), values))
+            times["kwire"].append(timed(lambda data, reader=reader: reader(data, 5), values))
             times["record"].append(timed(lambda data, serdes=serdes: serdes.record("orders", None, data), values))
         alone, ours, record = (statistics.median(taken) * 1e6 for taken in times.values())
         print(f"{label:<32}{alone:>9.2f} µs{ours:>9.2f} µs{ours / alone:>8.2f}{record:>9.2f} µs")

@@ -16,7 +16,6 @@ SYMBOLS = """and or not && || ! ( ) , in has == != < <= > >= ~ !~ = . [ " ' \\ n
 LITERALS = "Fetch 6 -1 0x1F 2.5 100ms 10KB 10:00 2026-11-21 2026-11-21T10:00:00Z '\\n' '(a|b)+' [a-z]* é \x00 \ud800"
 NAMED = [name for column in COLUMNS for name in (column.name, *column.also)]
 PIECES = st.sampled_from([*NAMED, *SYMBOLS.split(), *LITERALS.split(), '"a b"'])
-COMPARISONS = ["==", "!=", "<", "<=", ">", ">="]
 TEXTS = (
     st.text()
     | st.lists(PIECES | st.text(max_size=3), max_size=12).map(" ".join)

@@ -21,7 +21,6 @@ from kwire_cli.message.roles import can_hold_secrets
 from kwire_cli.records.compression import CODECS, compress
 from kwire_cli.structs.records import v2
 
-WIRE = {"request", "response", "header"}
 pytestmark = pytest.mark.skipif(peers.TSHARK is None, reason="no tshark")
 TALKS = ("captures/ipv6.pcap", "captures/kafka-python-4.4.0.pcapng", "captures/sarama-0.8.2.0-3.9.2.pcapng")
 INCIDENTS = tuple(
