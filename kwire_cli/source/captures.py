@@ -101,10 +101,14 @@ class Capture:
 
     @property
     def notices(self) -> list[tuple[str | None, Notice]]:
-        """Notices about skipped data, and about reading that ended early, with the names of the files."""
+        """Notices about packets that are not read, and about reading that ended early, with the names of the files."""
         noted: list[tuple[str | None, Notice]] = []
         for reader in self.readers:
             noted += [(reader.name, notice) for notice in reader.notices]
+        if self.readers:
+            reader = self.readers[-1]
+            last = self.count - self.origin.befores[-1]
+            noted += [(reader.name, notice) for notice in self.segments.notices(last, reader.pieces.passed)]
         return noted
 
     @property

@@ -103,6 +103,7 @@ def described(scheduled: Scheduled, reader: PartReader, *, payloads: bool = Fals
                     rows["position"] = offsets[:-1]
                 first = int(rows[0]["packet"])
                 yield Described(scheduled.point, ends, 0, scheduled.file, first, rows.tobytes(), kept)
+        reader.notices += exact.notices(reader.columns.number, reader.position)
     except InputError as error:
         reader.notices.append(Notice(error.reason, 0, 0))
 

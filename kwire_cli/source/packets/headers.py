@@ -33,7 +33,14 @@ CUT_SHORT = "headers cut off"
 MALFORMED = "malformed"
 TOO_DEEP = "nested too deep"
 FRAGMENT = "ip fragment"
-"""A fragment of an IP datagram. Senders of TCP avoid them, so they are not put together."""
+"""A fragment of an IP datagram with TCP. Senders of TCP avoid them, so they are not put together."""
+_LINK_TYPE = "link type "
+_UNREAD = {FRAGMENT, TOO_DEEP, "mpls", "pppoe"}
+
+
+def is_unread(kind: str) -> bool:
+    """Return whether packets of this kind, which are not read, may carry TCP."""
+    return kind in _UNREAD or kind.startswith(_LINK_TYPE)
 
 
 _ETHERNET = fixed(network.ETHERNET, ("protocol",))
@@ -58,7 +65,7 @@ def carried(link: int, data: bytes) -> Carried:
     """
     reader = _READERS.get(link)
     if reader is None:
-        raise OtherError(f"link type {link}")
+        raise OtherError(f"{_LINK_TYPE}{link}")
     return reader(data, 0)
 
 

@@ -23,8 +23,10 @@ from kwire_cli.source.packets.headers import (
     Datagram,
     OtherError,
     datagram,
+    is_unread,
+    protocol_name,
 )
-from kwire_cli.source.packets.model import Packet, Segment
+from kwire_cli.source.packets.model import Notice, Packet, Segment
 from kwire_cli.structs import network as link_types
 from kwire_cli.structs.network import (
     ACK,
@@ -81,6 +83,11 @@ class Segments:
 
     def __init__(self) -> None:
         self.other: Counter[str] = Counter()
+
+    def notices(self, packet: int, position: int) -> list[Notice]:
+        """Return a notice of the packets up to a place that may carry TCP, but are not read; nothing without any."""
+        counts = [f"{count} {kind}" for kind, count in self.other.most_common() if is_unread(kind)]
+        return [Notice(f"packets that kwire does not read: {', '.join(counts)}", position, packet)] if counts else []
 
     def __call__(self, packets: Iterable[Packet]) -> Iterator[Segment]:
         """Yield the segments of these packets in order. Further calls continue the capture."""
@@ -140,7 +147,7 @@ class Segments:
                 raise OtherError(headers.ether_name(protocol))
             ip_packet = datagram(protocol, data, at, end)
             if ip_packet.is_fragment:
-                raise OtherError(FRAGMENT)
+                raise OtherError(FRAGMENT if ip_packet.protocol == PROTOCOL_TCP else protocol_name(ip_packet.protocol))
             if ip_packet.protocol == PROTOCOL_TCP:
                 return _tcp(number, time, data, ip_packet)
             protocol, at = headers.wrapping(ip_packet.protocol, data, ip_packet.start).carried

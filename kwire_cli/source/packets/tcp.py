@@ -178,7 +178,7 @@ class Streams:
     returns the rest.
 
     `counts` has the payload bytes that are in no event: `duplicate` (present before), `late` (after the end of the
-    connection), `reset` (payload of a RST).
+    connection), `reset` (payload of a RST), `out of place` (farther ahead than a window).
     """
 
     def __init__(self, limits: Limits | None = None) -> None:

@@ -30,6 +30,9 @@ KEEP_ALIVE = 1
 FAR = 1 << 28
 """Sequence numbers at least this far apart belong to different connections, or one of them is damaged. Actual receive
 windows are far smaller."""
+MOST_AHEAD = 1 << 24
+"""Receive windows that systems choose by themselves are smaller. Bytes farther ahead of the last acknowledgment were not
+sent: a damaged sequence number puts them there."""
 
 
 def signed(difference: int) -> int:
@@ -167,6 +170,11 @@ class Half:
     def acknowledged(self, position: int) -> bool:
         """Return whether the other side has acknowledged all bytes before this position."""
         return position != UNKNOWN != self.peer.acked and position <= self.at(self.peer.acked) < self.position + FAR
+
+    def is_unsent(self, position: int) -> bool:
+        """Return whether a position is farther beyond the last acknowledgment of the other side than a window."""
+        acked = self.peer.acked
+        return acked != UNKNOWN and position - max(self.at(acked), self.position) > MOST_AHEAD
 
     def history(self, time: int | None) -> Counts:
         """Return the history of the direction up to a time."""
@@ -376,6 +384,14 @@ class Delivery:
             half.counts = half.counts._replace(lost=half.counts.lost + size)
         half.advance(size)
 
+    def drop(self, half: Half) -> None:
+        """Forget what waits beyond a hole: its sequence numbers are damaged."""
+        self.count("out of place", sum(chunk.size for chunk in half.held.chunks))
+        self.held -= half.held.cost
+        half.held = NOTHING
+        half.fin = UNKNOWN
+        half.mark = UNKNOWN
+
     def deliver(self, connection: Connection) -> None:
         """Deliver the next bytes of both directions. Each waits for bytes of the other that it acknowledges."""
         moved = True
@@ -412,6 +428,8 @@ class Delivery:
             holes = [half for half in connection.halves if half.hole() != UNKNOWN]
             if acked := [half for half in holes if half.acknowledged(half.hole())]:
                 self.give_up(acked[0])
+            elif holes and holes[0].is_unsent(holes[0].hole()):
+                self.drop(holes[0])
             elif holes:
                 self.give_up(holes[0], were_sent=False)
             elif blocked := [half for half in connection.halves if half.ready()]:

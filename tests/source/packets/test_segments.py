@@ -20,7 +20,7 @@ from kit.traffic import (
     udp,
 )
 
-from kwire_cli.source.packets.model import endpoints
+from kwire_cli.source.packets.model import Notice, endpoints
 from kwire_cli.source.packets.segments import MAX_NESTING, Segments
 from kwire_cli.structs import network
 
@@ -91,6 +91,7 @@ def test_any_bytes(data, kind):
         (ethernet(bytes(28), 0x1234), "ethertype 0x1234"),
         (ethernet(bytes(28), 100), "llc"),
         (ethernet(ipv4(udp(b"x", 53), 17)), "udp"),
+        (ethernet(ipv4(udp(b"x", 53), 17, flags_and_fragment_offset=3)), "udp"),
         (ethernet(ipv4(udp(bytes(40), 4789), 17)), "udp"),
         (ethernet(ipv4(b"x", 1)), "icmp"),
         (ethernet(ipv4(b"x", 200)), "ip protocol 200"),
@@ -104,6 +105,14 @@ def test_any_bytes(data, kind):
 )
 def test_everything_else_is_counted(data, kind):
     assert one(data) == (None, {kind: 1})
+
+
+def test_packets_that_may_carry_tcp_are_named():
+    segments = Segments()
+    for data in (ethernet(bytes(40), 0x8847), ethernet(bytes(28), 0x0806), ethernet(bytes(40), 0x8847)):
+        segments.segment(packet(data))
+    assert segments.notices(3, 100) == [Notice("packets that kwire does not read: 2 mpls", 100, 3)]
+    assert not Segments().notices(0, 0)
 
 
 def test_nesting_is_bounded():

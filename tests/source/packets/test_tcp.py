@@ -225,6 +225,17 @@ def test_far_off_numbers():
     assert not streams.counts
 
 
+@pytest.mark.parametrize("bit", [25, 26, 27])
+def test_a_damaged_sequence_number_makes_no_large_gap(bit):
+    segments = talk(*SAID)
+    for at in (3, 4, len(segments) - 1):
+        damaged = [*segments]
+        damaged[at] = segments[at]._replace(sequence=segments[at].sequence ^ 1 << bit)
+        events, streams = run(damaged)
+        assert sum(size for _, size in gaps(events)) < 100
+        assert not streams.has_holes
+
+
 def test_late_packets_of_a_closed_connection_start_nothing():
     whole = talk(*SAID)
     events, streams = run(numbered([*whole, *whole[2:-3], whole[-1], whole[-2], whole[0]]))
