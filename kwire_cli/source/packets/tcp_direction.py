@@ -31,7 +31,7 @@ FAR = 1 << 28
 """Sequence numbers at least this far apart belong to different connections, or one of them is damaged. Actual receive
 windows are far smaller."""
 MOST_AHEAD = 1 << 24
-"""Receive windows that systems choose by themselves are smaller. Bytes farther ahead of the last acknowledgment were not
+"""Receive windows that systems choose are smaller. Bytes farther ahead of the last acknowledgment were not
 sent: a damaged sequence number puts them there."""
 
 
