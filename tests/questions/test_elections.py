@@ -19,6 +19,6 @@ def test_a_leader_that_gives_up():
     calls = [MadeCall("EndQuorumEpoch", body, {}, at=0), vote(1, 8, 3, preVote=False), vote(0.5, 7, 3, preVote=True)]
     (row,) = found("ELECTIONS", calls)
     assert row[2] == (
-        "1 pre-vote request; 1 vote request of controllers 3 in 1 epoch; controller 2 gave up epoch 7; "
+        "1 pre-vote request; 1 vote request of controller 3 in 1 epoch; controller 2 gave up epoch 7; "
         "1.0 s from first to last"
     )

@@ -153,8 +153,16 @@ class _Timeline:
             if NOT_OPEN & event.errors.keys():
                 self._abort(event)
             return
-        if self.current is None and (last is not None or self.is_from_beginning):
-            return  # sent again, or the end of a transaction without records
+        if self.current is None and last is not None:
+            if last.ended_by == "coordinator" and last.result == event.result:  # an operator wrote a marker earlier
+                last.keep(event)
+                last.ended_by = "client"
+                last.decided = event.time
+                last.ended = event.answered
+                last.marked.clear()
+            return  # else sent again, or the end of a transaction without records
+        if self.current is None and self.is_from_beginning:
+            return  # the end of a transaction without records
         transaction = self.current or self._begin(event, None)
         transaction.keep(event)
         transaction.close(event.result, event.time, event.answered, "client")

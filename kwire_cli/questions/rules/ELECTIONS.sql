@@ -29,7 +29,7 @@ events as (
 select
     nullif(count(*) filter (where event = 'pre-vote'), 0) as pre_votes,
     nullif(count(*) filter (where event = 'vote'), 0) as votes,
-    list_sort(list(distinct node) filter (where event = 'vote')) as voters,
+    list_sort(list(distinct 'controller ' || node) filter (where event = 'vote')) as voters,
     list_sort(list(distinct 'controller ' || node || ' from epoch ' || epoch) filter (where event = 'begun')) as begun,
     list_sort(list(distinct 'controller ' || node || ' gave up epoch ' || epoch) filter (where event = 'ended')) as ended,
     seconds_between(min(time), max(time)) as lasted_s,

@@ -110,6 +110,10 @@ def test_an_end_that_is_sent_again_is_no_transaction():
     assert len(rows(timeline(INIT, end(), ADD, end(), end(), ADD, end()))) == 2
 
 
+def test_a_transaction_whose_marker_an_operator_wrote_ends_once():
+    assert results(timeline(INIT, ADD, MARKERS, end(), MARKERS)) == [("t", 0, "committed", "client")]
+
+
 def test_without_the_coordinator_the_result_is_unknown():
     assert results(timeline(PRODUCE)) == [("t", None, "unknown", None)]
 
