@@ -116,6 +116,12 @@ def compare(
     first = next(subjects, None)
     fold: ProposalPrices | RecordForms | MessageForms
     if proposals:
+        if names or versions:
+            raise InputError(
+                "proposals are priced in place of forms and versions: compare these in a call of their own"
+            )
+        if isinstance(first, LogItem):
+            raise InputError("a proposal is priced in captures, and these are logs")
         pricing = Pricing(definitions, proposals, [Assumption.parse(text) for text in assume])
         fold = ProposalPrices(Redaction(definitions), pricing)
     elif isinstance(first, LogItem) or any(name in OF_RECORDS for name in names):
@@ -123,6 +129,8 @@ def compare(
             raise InputError(f"the form {other[0]} is for messages, and these are records")
         fold = RecordForms(definitions, names, batches, codecs, read_register(register))
     else:
+        if register or [*codecs] != [AS_IS] or [*batches] != [*BATCH_SIZES]:
+            raise InputError("batches, codecs and a register are for records, and these are messages")
         fold = MessageForms(definitions, choice, by_field=by_field)
     for subject in chain([first] if first else (), subjects):
         if isinstance(subject, LogItem) and not isinstance(fold, RecordForms):
