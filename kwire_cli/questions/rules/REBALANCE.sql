@@ -39,6 +39,7 @@ select
     case when t.stopped_s >= $least_shown_s then t.stopped_s end as stopped_s,
     case when t.away_s >= t.stopped_s + $least_shown_s then t.away_s end as away_s,
     t.away_member,
+    case when g.is_consuming and g.protocol is distinct from 'share' then t.unchanged end as unchanged,
     t.rebalances as weight,
     t.evidence
 from told r
