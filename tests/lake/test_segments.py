@@ -132,7 +132,7 @@ def test_records_are_read_by_definitions_of_ones_own(tmp_path):
     definition = (SAMPLES.parent / "specs" / mine.name).read_text("utf-8")
     mine.write_text(definition.replace('"metadata"', '"remark"'), "utf-8")
     usual = [row["payload"] for row in rows(folder)]
-    found = [row["payload"] for row in rows(folder, catalog=catalog((str(tmp_path),), "4.4"))]
+    found = [row["payload"] for row in rows(folder, catalog=catalog((str(tmp_path), "4.4")))]
     assert found == [text.replace('"metadata"', '"remark"') for text in usual]
     assert found != usual
 

@@ -118,8 +118,8 @@ def test_every_golden_message_with_records():
 
 
 def check(row):
-    kafka = row.kafka if row.kafka.startswith("3.9") else None
-    options = {"message": row.message, "version": row.version, "kafka": kafka}
+    specs = row.kafka if row.kafka.startswith("3.9") else ()
+    options = {"message": row.message, "version": row.version, "specs": specs}
     shown = kwire.decode(row.body, **options, show_secrets=True)
     value = shown.to_json(records="decoded")
     with_data(value, shown.to_json())
