@@ -20,7 +20,7 @@ from kwire_cli.source.packets.files import packets
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.structs.network import IPV4_MORE_FRAGMENTS, SYN
 
-CATALOG = catalog((), None)
+CATALOG = catalog()
 SAMPLES = sorted([*(ROOT / "samples" / "captures").iterdir(), *(ROOT / "samples" / "tls").glob("*.pcapng")])
 PLACE = ("frame", "time", "stream", "packet", "kind", "size")
 MEANS_SOMETHING = 4

@@ -24,7 +24,7 @@ from kwire_cli.source.packets.files import packets
 from kwire_cli.source.packets.segments import Segments
 from kwire_cli.spec.catalog import catalog
 
-CATALOG = catalog((), None)
+CATALOG = catalog()
 SAMPLES = sorted([*(ROOT / "samples" / "captures").iterdir(), *(ROOT / "samples" / "incidents").glob("*.pcap")])
 SHARED = ROOT.parent / "shared"
 LARGE = 400_000

@@ -11,7 +11,7 @@ from kwire_cli.source.packets.files import packets
 from kwire_cli.spec.catalog import catalog
 from kwire_cli.structs.network import SYN
 
-CATALOG = catalog((), None)
+CATALOG = catalog()
 PORTS = ({}, {"source_port": 9092, "destination_port": 50000})
 ENDS = ({}, {"source": make.SERVER, "destination": make.CLIENT})
 

@@ -96,7 +96,7 @@ def test_every_format_and_codec(name, codec):
     else:
         inner = b"".join(make.message(name, i, b"customer-%d" % (i % 3), AMOUNT) for i in range(9))
         data = make.wrapper(name, 8, inner, codec) if codec else inner
-    fields = Fields(catalog((), None), Replacement(b"a key"))
+    fields = Fields(catalog(), Replacement(b"a key"))
     made = RecordSets(fields)(data, None)
     (before, after) = ([[*item.records()] for item in read_items(source_of(each))] for each in (data, made))
     assert len(made) == len(data)
@@ -119,7 +119,7 @@ def test_every_format_and_codec(name, codec):
 def test_a_batch_that_says_a_wrong_checksum_still_does():
     data = bytearray(make.batch(records=[make.record(value=b"some value")]))
     data[20] ^= 1
-    made = RecordSets(Fields(catalog((), None), Replacement()))(bytes(data), None)
+    made = RecordSets(Fields(catalog(), Replacement()))(bytes(data), None)
     (item,) = read_items(source_of(made))
     assert not item.crc_valid
     assert b"some" not in made
@@ -127,7 +127,7 @@ def test_a_batch_that_says_a_wrong_checksum_still_does():
 
 def test_what_does_not_decompress_is_blank():
     data = make.batch(records=[make.record(value=b"some value")], codec=3, packed=b"no lz4 at all, some value")
-    fields = Fields(catalog((), None), Replacement())
+    fields = Fields(catalog(), Replacement())
     made = RecordSets(fields)(data, None)
     assert b"some value" not in made
     assert fields.counts == {"compressed batches that are blank": 1}
@@ -215,7 +215,7 @@ def test_what_is_numbers_by_its_name_alone_is_left_out(name, more, tmp_path):
 
 
 def test_tokens_stay_tokens():
-    frames = Frames(Fields(catalog((), None), Replacement()), str)
+    frames = Frames(Fields(catalog(), Replacement()), str)
     assert frames.token(b"\0\0\0\x05\0u\0pw") == b"\0\0\0\x05xxxxx"
     assert frames.token(b"\0\0\0\x05\x60u\0pw") == b"\0\0\0\x05\x60xxxx"
 
