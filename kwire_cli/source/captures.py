@@ -105,7 +105,7 @@ class Capture:
         noted: list[tuple[str | None, Notice]] = []
         for reader in self.readers:
             noted += [(reader.name, notice) for notice in reader.notices]
-        if self.readers:
+        if self.readers and self.segments.other.total() < self.count:  # else `emptiness` names all packets
             reader = self.readers[-1]
             last = self.count - self.origin.befores[-1]
             noted += [(reader.name, notice) for notice in self.segments.notices(last, reader.pieces.passed)]
