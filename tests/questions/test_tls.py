@@ -18,10 +18,11 @@ def test_tls_on_one_side():
 @pytest.mark.slow
 def test_tls_on_both_sides_is_only_dark():
     """Decrypted or not: the broker's handshake is no answer to a client without TLS."""
-    (row,) = all_findings(SAMPLES / "tls" / "cases.pcapng")
+    row, early = all_findings(SAMPLES / "tls" / "cases.pcapng")
     assert (row["code"], row["severity"]) == ("UNDECRYPTED_TLS", "info")
     assert "TLS 1.1 is not supported" in row["text"]
     assert "client random" not in row["text"]
+    assert (early["code"], early["subject"]) == ("UNDECRYPTED_TLS", "broker 127.0.0.1:9094")  # early data
     (row,) = all_findings(SAMPLES / "tls" / "broker.pcapng")
     assert row["text"] == "10 connections with 49.4 kB: there is no key log for it"
     assert all_findings(SAMPLES / "tls" / "broker.pcapng", "--tls-keylog", SAMPLES / "tls" / "broker.keys") == ()
