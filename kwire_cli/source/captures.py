@@ -88,15 +88,22 @@ class Capture:
         if isinstance(source, PointFiles):
             self.origin = source.origin
         else:
-            name = None if isinstance(source, GrowingPieces) else source_name(source)
+            (name,) = self.paths
             self.origin = Origin([without_credentials(name)]) if name else ALONE
+
+    @property
+    def paths(self) -> tuple[str | None, ...]:
+        """The paths of the files, None for a pipe. Names in rows lack the parts of URLs that give access to a store."""
+        if isinstance(self._source, PointFiles):
+            return self._source.point.files
+        return (None if isinstance(self._source, GrowingPieces) else source_name(self._source),)
 
     @property
     def again(self) -> str | PointFiles | None:
         """The source for a second reading, or None if the capture came through a pipe."""
         if isinstance(self._source, PointFiles):
             return None if self._source.live else self._source
-        name = None if isinstance(self._source, GrowingPieces) else source_name(self._source)
+        (name,) = self.paths
         return name if name and path_of(name).is_file() else None
 
     @property

@@ -8,6 +8,7 @@ content of a record, and all packets since the previous piece carry the record.
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kwire_cli.source.captures import Capture
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from kwire_cli.source.kafka.captured import Captured
-    from kwire_cli.source.packets.model import Event, Place
+    from kwire_cli.source.packets.model import Event, Origin, Place
 
 Direction = tuple[int, int]
 """The number of a connection, and 0 or 1 as in events."""
@@ -30,18 +31,21 @@ class CarriedCapture(Capture):
     """The packets whose bytes are in no piece yet: their numbers and places."""
     _pieces: defaultdict[Direction, deque[tuple[int, tuple[Place, ...]]]]
     """The pieces that are in no line yet: their sizes, and the places of their packets."""
+    _stored: Origin
+    """The origin with the paths of the files, as the packets are read again."""
 
     def batches(self) -> Iterator[list[Event]]:
         """Yield the events of a few packets at a time."""
         self._arrived = defaultdict(deque)
         self._pieces = defaultdict(deque)
         self._encrypted: set[int] = set()
+        self._stored = replace(self.origin, files=self.paths)
         yield from super().batches()
 
     def _without_tls(self, events: list[Event]) -> list[Event]:
         for event in events:
             if isinstance(event, Data):
-                place = self.origin.place(event.packet)
+                place = self._stored.place(event.packet)
                 self._arrived[event.connection, event.direction].append((event.packet, place))
         read = super()._without_tls(events)
         for event in read:
@@ -59,7 +63,7 @@ class CarriedCapture(Capture):
         """
         direction = event.connection, event.direction
         arrived = self._arrived[direction]
-        places = [self.origin.place(event.packet)]
+        places = [self._stored.place(event.packet)]
         if any(number == event.packet for number, _ in arrived):
             while arrived[0][0] != event.packet:
                 places.append(arrived.popleft()[1])

@@ -43,6 +43,17 @@ def test_no_command_shows_the_query_of_a_url(command):
     assert SECRET not in done.out + done.err
 
 
+@pytest.mark.usefixtures("stored")
+def test_packets_are_copied_from_a_url_with_a_query():
+    names = "captures/midstream.pcap", "captures/ipv6.pcap"
+    for chosen in (names[:1], names):
+        here = kwire("decode", *[SAMPLES / name for name in chosen], "-f", "pcap")
+        there = kwire("decode", *[f"memory://shown/{name}?{SECRET}" for name in chosen], "-f", "pcap")
+        assert (there.code, there.raw) == (here.code, here.raw)
+        assert SECRET not in there.err
+        assert here.raw
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
