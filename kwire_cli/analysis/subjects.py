@@ -26,8 +26,11 @@ LAKES = frozenset({Kind.LAKE})
 """Inputs that contain tables of traffic."""
 
 
-BOTH = "captures and request logs may show the same requests: ask about each in a run of its own"
-"""The error for inputs of both kinds."""
+def add_kind(kinds: set[Kind], opened: Opened) -> None:
+    """Add the kind of an input. Raise InputError for captures and request logs together: requests would count twice."""
+    kinds.add(opened.kind)
+    if kinds >= TRAFFIC:
+        raise InputError("captures and request logs may show the same requests: ask about each in a run of its own")
 
 
 def add_all(
@@ -53,9 +56,7 @@ def add_all(
     for opened in inputs:
         if begun:
             begun(opened)
-        kinds.add(opened.kind)
-        if kinds >= TRAFFIC:
-            raise InputError(BOTH)
+        add_kind(kinds, opened)
         added = fold.begin(opened) if isinstance(fold, Traffic) else 0
         unread = 0
         if not added:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kwire_cli.analysis.clients import Clients
-from kwire_cli.analysis.subjects import BOTH, LAKES, TRAFFIC
+from kwire_cli.analysis.subjects import LAKES, TRAFFIC, add_kind
 from kwire_cli.cli.command import Command
 from kwire_cli.cli.completers import complete_file, complete_release
 from kwire_cli.cli.emit import emit
@@ -88,9 +88,7 @@ def _find_clients(environment: Environment, options: Options) -> Answer:
         if opened.kind not in TRAFFIC | LAKES:
             what = ABOUT if opened.kind is Kind.FOLDER else f"{missing_names(options.source)}{NEITHER}"
             raise InputError(what, file=opened.name)
-        kinds.add(opened.kind)
-        if kinds >= TRAFFIC:
-            raise InputError(BOTH)
+        add_kind(kinds, opened)
         clients.add_input(opened)
         read.append((opened.label, opened.emptiness))
     answer = clients.answer(options.upgrade_to, options.upgrade_from)

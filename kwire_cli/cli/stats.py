@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 import click
 
 from kwire_cli.analysis.stats import DIMENSIONS, GROUPS, Stats
-from kwire_cli.analysis.subjects import BOTH, LAKES, TRAFFIC
+from kwire_cli.analysis.subjects import LAKES, TRAFFIC, add_kind
 from kwire_cli.analysis.timeline import BUSIEST, Timeline
 from kwire_cli.cli.capture_inputs import chooses
 from kwire_cli.cli.captures import ChosenLines
@@ -127,9 +127,7 @@ def _count_inputs(environment: Environment, options: Options, counts: Stats | Ti
                 f"this question is about packet captures, brokers' request logs and lakes, not about {opened.kind.what}"
             )
             raise InputError(f"{missing_names(options.source)}{what}", file=opened.name)
-        kinds.add(opened.kind)
-        if kinds >= TRAFFIC:
-            raise InputError(BOTH)
+        add_kind(kinds, opened)
         if isinstance(opened, LakeInput) and options.filter:
             from kwire_cli.filter.rows import lake_choice  # start-up counts
 
