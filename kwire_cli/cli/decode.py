@@ -274,9 +274,7 @@ class _Run:
         limit = None if self.ordering else options.top
         lines = ChosenLines(opened, options, self.environment.interrupt, limit, strict=options.strict)
         with lines.watched(), nullcontext() if self.ordering else self._capture(whole=lines.is_whole):
-            show: Callable[[Any], None] = self.view.pair if options.pairs else self.view.show
-            if self.ordering:
-                show = self._add_to_ordering
+            show = self._add_to_ordering if self.ordering else self._show_line
             for line in lines.pairs() if options.pairs else lines:
                 show(line)
         lines.note()
@@ -294,6 +292,11 @@ class _Run:
         finally:
             self.view.end_capture()
 
+    @property
+    def _show_line(self) -> Callable[[Any], None]:
+        """The function that shows a line, or with --pairs a request and its response."""
+        return self.view.pair if self.options.pairs else self.view.show
+
     def _add_to_ordering(self, line: Captured | Pair) -> None:
         """Add a line, or a pair sorted by its response if present, and release its decoded values to save memory."""
         from kwire_cli.filter.rows import FrameRow  # start-up counts
@@ -305,7 +308,7 @@ class _Run:
 
     def _show_ordered(self, lines: list[Captured | Pair]) -> None:
         with self._capture(whole=True):
-            show: Callable[[Any], None] = self.view.pair if self.options.pairs else self.view.show
+            show = self._show_line
             for line in lines:
                 show(line)
 
