@@ -120,8 +120,6 @@ def compare(
             raise InputError(
                 "proposals are priced in place of forms and versions: compare these in a call of their own"
             )
-        if isinstance(first, LogItem):
-            raise InputError("a proposal is priced in captures, and these are logs")
         pricing = Pricing(definitions, proposals, [Assumption.parse(text) for text in assume])
         fold = ProposalPrices(Redaction(definitions), pricing)
     elif isinstance(first, LogItem) or any(name in OF_RECORDS for name in names):
@@ -134,7 +132,8 @@ def compare(
         fold = MessageForms(definitions, choice, by_field=by_field)
     for subject in chain([first] if first else (), subjects):
         if isinstance(subject, LogItem) and not isinstance(fold, RecordForms):
-            raise InputError("compare takes captures, or logs, but not both")
+            logs = "a proposal is priced in captures, and these are logs"
+            raise InputError(logs if proposals else "compare takes captures, or logs, but not both")
         fold.add(subject)
     if fold.emptiness:
         raise InputError(fold.emptiness)
